@@ -1,0 +1,59 @@
+.DEFAULT_GOAL := help
+.PHONY: help setup native demo test lint format wheel web gpu-test bench clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+LOG := $(VENV)/native.log
+
+help: ## Show this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# The environment is remade when the requirements change, not every time.
+$(VENV)/.ready: pyproject.toml cmake/requirements.py
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check --upgrade "pip>=25.1"
+	$(BIN)/python cmake/requirements.py > $(VENV)/build-requirements.txt
+	$(BIN)/python -m pip install -q -r $(VENV)/build-requirements.txt --group dev
+	$(BIN)/python -m pip install -q --no-build-isolation -Cwheel.cmake=false -e .
+	touch $@
+
+setup: $(VENV)/.ready native ## Make .venv with everything, build the native parts, install cuvein into it (editable)
+
+native: $(VENV)/.ready # the libraries and the patches, into src/cuvein/_native
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S . -B build/native -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python --log-level=WARNING > $(LOG) 2>&1 || (cat $(LOG); exit 1)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build build/native > $(LOG) 2>&1 || (cat $(LOG); exit 1)
+	@$(BIN)/cmake --install build/native --prefix src > /dev/null
+	@rm -f $(LOG)
+
+demo: setup ## Profile an example (or replay its recording where there is no GPU) and print the report
+	$(BIN)/cuvein demo --output build/demo
+
+test: setup ## Run the tests that need no GPU
+	$(BIN)/pytest --ignore=tests/gpu
+
+lint: setup ## Check style and types: ruff, mypy --strict, clang-format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	git ls-files 'native/*.h' 'native/*.cpp' 'native/*.cu' 'native/*.cuh' 'examples/*.cu' 'examples/*.h' | xargs $(BIN)/clang-format --dry-run -Werror
+
+format: setup ## Rewrite the sources in the project's style
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+	git ls-files 'native/*.h' 'native/*.cpp' 'native/*.cu' 'native/*.cuh' 'examples/*.cu' 'examples/*.h' | xargs $(BIN)/clang-format -i
+
+wheel: $(VENV)/.ready ## Build the wheel into dist/
+	$(BIN)/python -m pip wheel -q --no-deps --no-build-isolation -w dist .
+
+gpu-test: ## Run the tests that need a GPU (uses the environment's python3 when .venv is absent)
+	tests/gpu/run
+
+bench: setup ## Run the benchmarks that need no GPU; prints JSON
+	$(BIN)/python benchmarks/analyzer.py
+
+web: ## Rebuild the browser report's asset
+	cd web && npm ci && npm run build
+
+clean: ## Remove everything that was built
+	rm -rf build dist $(VENV) src/cuvein/_native

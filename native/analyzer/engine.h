@@ -1,0 +1,51 @@
+// The host engine: access records in, PCDepGraphs out. Exact in bytes, and the same graph for any number of
+// workers: global memory is divided among them by address, shared and local memory by block, so the accesses to
+// one byte are always seen by one worker in the order of the stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "analyzer/graph.h"
+
+namespace cuvein {
+
+struct AllocationRange {
+  uint64_t address;
+  uint64_t size;
+};
+
+// What the analysis needs to know of a launch.
+struct LaunchShape {
+  uint32_t sequence = 0;
+  uint32_t grid[3] = {1, 1, 1};
+  uint32_t block[3] = {1, 1, 1};
+  uint32_t cluster[3] = {1, 1, 1};  // 1,1,1: no clusters
+  std::vector<AllocationRange> allocations;
+};
+
+class Engine {
+ public:
+  explicit Engine(unsigned workers);  // 0: one for each processor
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Several launches may be open at once; each has its own shadow state.
+  void begin(const LaunchShape& shape);
+
+  // Takes whole records of any open launches, interleaved, in stream order. Returns false and changes nothing
+  // when a record is malformed or names a launch that is not open. The memory may be reused on return.
+  bool consume(const void* records, size_t bytes);
+
+  // Waits for the records consumed so far and closes the launch.
+  Graph end(uint32_t launch);
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace cuvein

@@ -1,0 +1,50 @@
+// PCDepGraph of one launch, as the engines produce it (SPEC sections 3 and 4).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "model/record.h"
+
+namespace cuvein {
+
+// Value -> number of executions.
+using Histogram = std::map<uint32_t, uint64_t>;
+
+constexpr int64_t kUntracked = -1;  // origin of cold edges
+constexpr int64_t kNoAllocation = -1;
+
+struct Node {
+  int32_t pc;  // as in the records: from the entry of the kernel, +1 for a shared half
+  Space space;
+  AccessType type;
+  uint8_t size;
+  bool asynchronous;
+  uint64_t executions;
+  uint64_t bytes;
+  Histogram lanes, addresses, sectors;                        // global, local (lanes: also shared)
+  Histogram words, wavefronts, ideal_wavefronts;              // shared
+  std::vector<std::pair<int64_t, uint64_t>> allocation_bytes;  // index in LaunchShape::allocations, bytes
+};
+
+struct Edge {
+  uint32_t node;
+  int64_t origin;  // index of a node, or kUntracked
+  Label label;
+  uint64_t bytes;
+  uint64_t count;
+  int64_t unordered;  // bytes no barrier of the label's scope separated; -1: not known
+};
+
+// Nodes sorted by (pc, space, type), edges by (node, origin, label): a graph has one spelling.
+struct Graph {
+  std::vector<Node> nodes;
+  std::vector<Edge> edges;
+  uint64_t accesses[kSpaceCount] = {};
+  uint64_t not_analysed[kInstructionCount] = {};
+  uint64_t unknown_bytes = 0;
+  bool ended = false;  // the LAUNCH_END record was seen
+};
+
+}  // namespace cuvein
