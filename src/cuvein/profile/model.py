@@ -1,19 +1,20 @@
 """The launch profile: one JSON document per kernel launch.
 
-These types are the format. ``schema.py`` derives the published JSON Schema from them, ``native/profile`` writes
-documents of this shape, and everything after collection reads them through this module only.
+These types are the format. ``schema.py`` derives the published JSON Schema from them, ``native/profile``
+writes documents of this shape, and everything after collection reads them through this module only.
 
 Histograms are ``[[value, executions], ...]`` with values ascending and no zero counts.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 __all__ = [
     "FORMAT",
+    "PROCESS_FORMAT",
     "VERSION",
     "Allocation",
     "AllocationTraffic",
@@ -23,19 +24,24 @@ __all__ = [
     "Function",
     "Histogram",
     "Kernel",
+    "KernelSeen",
     "Launch",
     "LaunchProfile",
     "Node",
     "NotAnalysed",
     "Process",
+    "ProcessSummary",
     "Versions",
 ]
 
 FORMAT = "cuvein launch profile"
+PROCESS_FORMAT = "cuvein process"
 VERSION = 1
 
-Histogram = list[tuple[int, int]]
-Dimensions = tuple[int, int, int]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+Histogram = list[tuple[Count, Positive]]
+Dimensions = tuple[Positive, Positive, Positive]
 LabelName = Literal["cold", "thread", "warp_same_inst", "warp_diff_inst", "block", "cluster", "grid"]
 SpaceName = Literal["global", "shared", "local", "distributed_shared"]
 TypeName = Literal["read", "write", "atomic"]
@@ -45,7 +51,7 @@ AllocationKindName = Literal[
 
 
 class Versions(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What took part in the recording. ``driver`` is the CUDA version the driver supports, e.g. ``"13.0"``."""
+    """What took part in the recording. ``driver`` is the CUDA version the driver supports (``"13.0"``)."""
 
     cuvein: str
     sanitizer: str | None = None
@@ -88,14 +94,14 @@ class Function(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: str
     mangled: str
     offset: int
-    size: int
+    size: Count
 
 
 class Allocation(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A memory allocation alive at the launch; ``name`` for ``__device__`` variables."""
 
-    address: int
-    size: int
+    address: Count
+    size: Count
     kind: AllocationKindName
     name: str | None = None
 
@@ -103,30 +109,30 @@ class Allocation(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Launch(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What was launched, where, and how.
 
-    ``sequence`` counts the launches the process made, from 1, selected or not. ``functions[0]`` is the kernel.
-    ``cluster`` is ``None`` without clusters. ``shared_bytes`` is ``[static, dynamic]``. ``graph`` is
+    ``sequence`` counts the launches the process made, from 1, selected or not. ``functions[0]`` is the
+    kernel. ``cluster`` is ``None`` without clusters. ``shared_bytes`` is ``[static, dynamic]``. ``graph`` is
     ``[instantiated graph, replay, node]`` for a kernel in a CUDA graph.
     """
 
-    sequence: int
+    sequence: Positive
     kernel: Kernel
     grid: Dimensions
     block: Dimensions
     cluster: Dimensions | None
-    shared_bytes: tuple[int, int]
+    shared_bytes: tuple[Count, Count]
     device: Device
-    context: int
-    stream: int
+    context: Count
+    stream: Count
     functions: list[Function]
     allocations: list[Allocation]
-    graph: tuple[int, int, int] | None = None
+    graph: tuple[Count, Count, Count] | None = None
 
 
 class NotAnalysed(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Warp-level executions of a kind of instruction that is seen but not analysed."""
 
     instruction: str
-    executions: int
+    executions: Count
 
 
 class Coverage(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -136,38 +142,38 @@ class Coverage(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     allocation (analysed all the same); ``lost_records`` is 0 unless the profile is incomplete.
     """
 
-    accesses: dict[SpaceName, int]
+    accesses: dict[SpaceName, Count]
     not_analysed: list[NotAnalysed]
-    unknown_bytes: int
-    lost_records: int
+    unknown_bytes: Count
+    lost_records: Count
 
 
 class AllocationTraffic(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Bytes a node accessed in one allocation: an index into ``launch.allocations``, ``None`` for none known."""
+    """Bytes a node accessed in one of ``launch.allocations`` (an index), ``None``: in none that is known."""
 
-    allocation: int | None
-    bytes: int
+    allocation: Count | None
+    bytes: Count
 
 
 class Node(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """One program counter in one space.
 
-    ``function`` indexes ``launch.functions``, ``pc`` is the byte offset in that function (+1 for the shared half
-    of an asynchronous copy), ``size`` the bytes a lane accesses, ``executions`` warp-level. ``lanes``,
+    ``function`` indexes ``launch.functions``, ``pc`` is the byte offset in that function (+1 for the shared
+    half of an asynchronous copy), ``size`` the bytes a lane accesses, ``executions`` warp-level. ``lanes``,
     ``addresses`` and ``sectors`` are for global and local; ``lanes``, ``words``, ``wavefronts`` and
     ``ideal_wavefronts`` for shared memory. What does not apply is empty. Local addresses are counted as the
     hardware lays them out: 4-byte words of a warp's 32 lanes side by side.
     """
 
-    id: int
-    function: int
+    id: Count
+    function: Count
     pc: int
     space: SpaceName
     type: TypeName
-    size: int
+    size: Positive
     asynchronous: bool
-    executions: int
-    bytes: int
+    executions: Count
+    bytes: Count
     lanes: Histogram
     addresses: Histogram
     sectors: Histogram
@@ -180,17 +186,17 @@ class Node(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Edge(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Reuse: ``node`` touched bytes last touched by ``origin`` at the distance ``label``.
 
-    ``origin`` is ``None`` exactly when the label is ``cold`` (the node "untracked"). ``count`` is the number of
-    lane accesses with at least one such byte. ``unordered`` is how many of the bytes no barrier of the label's
-    scope separated, ``None`` where that is not known or has no meaning.
+    ``origin`` is ``None`` exactly when the label is ``cold`` (the node "untracked"). ``count`` is the number
+    of lane accesses with at least one such byte. ``unordered`` is how many of the bytes no barrier of the
+    label's scope separated, ``None`` where that is not known or has no meaning.
     """
 
-    node: int
-    origin: int | None
+    node: Count
+    origin: Count | None
     label: LabelName
-    bytes: int
-    count: int
-    unordered: int | None = None
+    bytes: Count
+    count: Count
+    unordered: Count | None = None
 
 
 class LaunchProfile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -206,3 +212,30 @@ class LaunchProfile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     coverage: Coverage
     nodes: list[Node]
     edges: list[Edge]
+
+
+class KernelSeen(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A kernel that the process launched: how often, and how many of the launches were selected."""
+
+    name: str
+    mangled: str
+    launches: Count
+    selected: Count
+
+
+class ProcessSummary(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What happened in one process: the file ``process.json`` beside its launch profiles.
+
+    It is written when the process starts and again when it ends; ``finished`` is false in between, and stays
+    so when the process was killed. ``profiles`` is how many launch profiles were written, ``problems`` are
+    sentences for the user, ``trace`` is the trace file, if one was asked for.
+    """
+
+    format: Literal["cuvein process"]
+    version: int
+    process: Process
+    finished: bool
+    kernels_seen: list[KernelSeen]
+    profiles: Count
+    problems: list[str]
+    trace: str | None

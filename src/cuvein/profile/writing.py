@@ -1,0 +1,70 @@
+"""Writing launch profiles: a reader sees the whole file or none of it, also when the writer is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from cuvein.profile.errors import ProfileWriteError, reason
+
+if TYPE_CHECKING:
+    from cuvein.profile.model import LaunchProfile, ProcessSummary
+
+__all__ = ["encode", "write", "write_process"]
+
+
+def encode(document: LaunchProfile | ProcessSummary) -> bytes:
+    """Make the JSON document, UTF-8, one line with a newline at its end."""
+    return msgspec.json.encode(document) + b"\n"
+
+
+def write(profile: LaunchProfile, path: Path | str) -> None:
+    """Write a launch profile, replacing what was there.
+
+    Raises
+    ------
+    ProfileWriteError
+        When the folder does not exist or cannot be written, or the disk is full. What was at ``path`` before
+        is then unchanged.
+    """
+    _write(encode(profile), Path(path))
+
+
+def write_process(summary: ProcessSummary, path: Path | str) -> None:
+    """Write the summary of a process; as :func:`write`."""
+    _write(encode(summary), Path(path))
+
+
+def _write(data: bytes, path: Path) -> None:
+    temporary: str | None = None
+    try:
+        # In the same folder, since a rename is atomic within one file system only.
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            # Renaming first and losing power would leave an empty file under the final name.
+            os.fsync(file.fileno())
+            os.fchmod(file.fileno(), 0o666 & ~_umask())
+        os.replace(temporary, path)  # noqa: PTH105, pathlib's rename differs between systems
+        temporary = None
+    except OSError as error:
+        raise ProfileWriteError(
+            f"{path} cannot be written: {reason(error)}; choose another place or make room."
+        ) from error
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                Path(temporary).unlink()
+
+
+def _umask() -> int:
+    """Return the process's file mode mask, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
