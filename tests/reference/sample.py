@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from cuvein.profile.model import (
     FORMAT,
     PROCESS_FORMAT,
@@ -44,6 +46,8 @@ LAUNCH = Launch(
     functions=[Function(name="stage(float const*)", mangled="_Z5stagePKf", offset=0, size=512)],
     allocations=[Allocation(address=0x7F0000000000, size=512, kind="device")],
 )
+
+_SHARED: list[tuple[int, int, Literal["write", "read"]]] = [(1, 0x50, "write"), (2, 0x70, "read")]
 
 PROFILE = LaunchProfile(
     format=FORMAT,
@@ -97,7 +101,7 @@ PROFILE = LaunchProfile(
                 ideal_wavefronts=[(1, 4)],
                 allocations=[],
             )
-            for index, pc, kind in ((1, 0x50, "write"), (2, 0x70, "read"))
+            for index, pc, kind in _SHARED
         ),
     ],
     edges=[

@@ -8,7 +8,7 @@ Histograms are ``[[value, executions], ...]`` with values ascending and no zero 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -34,8 +34,8 @@ __all__ = [
     "Versions",
 ]
 
-FORMAT = "cuvein launch profile"
-PROCESS_FORMAT = "cuvein process"
+FORMAT: Final = "cuvein launch profile"
+PROCESS_FORMAT: Final = "cuvein process"
 VERSION = 1
 
 Count = Annotated[int, msgspec.Meta(ge=0)]

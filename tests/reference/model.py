@@ -1,0 +1,224 @@
+"""What cuvein computes, written to be read: byte by byte, lane by lane, with dictionaries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cuvein.vocabulary import AccessType, Instruction, Label, RecordFlag, RecordKind, Space
+from reference.barriers import BlockClocks
+from reference.graph import Graph, Key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cuvein.profile.model import Launch
+    from reference.records import Record
+
+__all__ = ["Model", "analyse"]
+
+# A byte of memory: space, whose it is (nobody's, a block's, a thread's), address.
+Byte = tuple[Space, object, int]
+
+
+@dataclass(frozen=True)
+class Touch:
+    """The most recent access to a byte: who, where in the program, at what time on the barrier clocks."""
+
+    node: Key
+    block: int
+    warp: int
+    lane: int
+    warp_clock: int
+    thread_clock: int
+
+
+class Model:
+    """The graph of one launch, record by record."""
+
+    def __init__(self, launch: Launch) -> None:
+        self.graph = Graph()
+        self.ended = False
+        self.distinct_bytes: Counter[Space] = Counter()
+        self._launch = launch
+        self._threads = launch.block[0] * launch.block[1] * launch.block[2]
+        self._memory: dict[Byte, Touch] = {}
+        self._ever: set[Byte] = set()
+        self._blocks: dict[int, BlockClocks] = {}
+
+    def take(self, record: Record) -> None:
+        """Take the next record of the launch."""
+        if record.kind == RecordKind.ACCESS:
+            self._access(record)
+        elif record.kind == RecordKind.BLOCK_BARRIER:
+            self._clocks(record.block).block_barrier(record)
+        elif record.kind == RecordKind.WARP_SYNC:
+            self._clocks(record.block).warp_barrier(record)
+        elif record.kind == RecordKind.THREAD_EXIT:
+            if self._clocks(record.block).thread_exit(record):
+                self._forget(lambda byte: byte[0] != Space.GLOBAL and _block_of(byte) == record.block)
+        elif record.kind == RecordKind.DEVICE_MALLOC:
+            new = range(record.address, record.address + record.value)
+            self._forget(lambda byte: byte[0] == Space.GLOBAL and byte[2] in new)
+        elif record.kind == RecordKind.NOT_ANALYSED:
+            self.graph.not_analysed[Instruction(record.address).name.lower()] += 1
+        elif record.kind == RecordKind.LAUNCH_END:
+            self.ended = True
+
+    def _clocks(self, block: int) -> BlockClocks:
+        if block not in self._blocks:
+            self._blocks[block] = BlockClocks(self._threads)
+        return self._blocks[block]
+
+    def _forget(self, condition: object) -> None:
+        for byte in [byte for byte in self._memory if condition(byte)]:  # type: ignore[operator]
+            del self._memory[byte]
+            self._ever.discard(byte)
+
+    def _access(self, record: Record) -> None:
+        key: Key = (record.pc, record.space, record.type)
+        lanes = [
+            (lane, record.starts[lane], record.sizes[lane]) for lane in range(32) if record.active >> lane & 1
+        ]
+        clocks = self._clocks(record.block)
+        touched: dict[Byte, int] = {}
+        for lane, start, size in lanes:
+            edges_of_lane = set()
+            for address in range(start, start + size):
+                byte = (record.space, _owner(record, lane), address)
+                prior = self._memory.get(byte)
+                name: tuple[Key, Key | None, Label]
+                if byte in touched:
+                    name = (key, key, Label.WARP_SAME_INST)
+                elif prior is None:
+                    name = (key, None, Label.COLD)
+                else:
+                    name = (key, prior.node, self._label(record, lane, prior))
+                edge = self.graph.edges[name]
+                edge.bytes += 1
+                edges_of_lane.add(name)
+                if prior is not None and byte not in touched and _may_race(name[2], record, prior):
+                    ordered = _ordered(name[2], record, lane, prior, clocks)
+                    edge.unordered = (edge.unordered or 0) + (not ordered)
+                if byte not in self._ever:
+                    self._ever.add(byte)
+                    self.distinct_bytes[record.space] += 1
+                touched[byte] = lane
+            for name in edges_of_lane:
+                self.graph.edges[name].count += 1
+        for byte, lane in touched.items():
+            thread_clock = clocks.thread[record.warp, lane]
+            self._memory[byte] = Touch(
+                key, record.block, record.warp, lane, clocks.warp[record.warp], thread_clock
+            )
+        self._describe(record, key, lanes)
+
+    def _label(self, record: Record, lane: int, prior: Touch) -> Label:
+        if prior.block != record.block:
+            same = self._cluster(prior.block) == self._cluster(record.block)
+            return Label.CLUSTER if same else Label.GRID
+        if prior.warp != record.warp:
+            return Label.BLOCK
+        return Label.THREAD if prior.lane == lane else Label.WARP_DIFF_INST
+
+    def _cluster(self, block: int) -> tuple[int, int, int]:
+        """Return the coordinates of the block's cluster; without clusters every block is its own."""
+        grid, size = self._launch.grid, self._launch.cluster or (1, 1, 1)
+        x, y, z = block % grid[0], block // grid[0] % grid[1], block // grid[0] // grid[1]
+        return x // size[0], y // size[1], z // size[2]
+
+    def _describe(self, record: Record, key: Key, lanes: list[tuple[int, int, int]]) -> None:
+        """Count the execution in the node's distributions."""
+        node = self.graph.nodes[key]
+        node.size = max(node.size, *(size for _, _, size in lanes))
+        node.asynchronous |= bool(record.flags & RecordFlag.ASYNC)
+        node.executions += 1
+        node.bytes += sum(size for _, _, size in lanes)
+        node.lanes[len(lanes)] += 1
+        self.graph.accesses[record.space] += 1
+        if record.space == Space.SHARED:
+            self._describe_shared(record, key, lanes)
+            return
+        where = _interleaved if record.space == Space.LOCAL else _plain
+        node.addresses[len({where(lane, start) for lane, start, _ in lanes})] += 1
+        node.sectors[
+            len({where(lane, start + i) // 32 for lane, start, size in lanes for i in range(size)})
+        ] += 1
+        if record.space == Space.GLOBAL:
+            for _, start, size in lanes:
+                for address in range(start, start + size):
+                    region = self._region(address)
+                    node.allocations[region] += 1
+                    self.graph.unknown_bytes += region is None
+
+    def _describe_shared(self, record: Record, key: Key, lanes: list[tuple[int, int, int]]) -> None:
+        node = self.graph.nodes[key]
+        widest = max(size for _, _, size in lanes)
+        group_lanes = 32 if widest <= 4 else 16 if widest <= 8 else 8
+        wavefronts = ideal = 0
+        all_words: set[int] = set()
+        for first in range(0, 32, group_lanes):
+            words = {
+                (start + i) // 4
+                for lane, start, size in lanes
+                if first <= lane < first + group_lanes
+                for i in range(size)
+            }
+            banks = Counter(word % 32 for word in words)
+            wavefronts += max(banks.values(), default=0)
+            ideal += -(-len(words) // 32)
+            all_words |= words
+        node.words[len(all_words)] += 1
+        node.wavefronts[wavefronts] += 1
+        node.ideal_wavefronts[ideal] += 1
+
+    def _region(self, address: int) -> tuple[int, int] | None:
+        for allocation in self._launch.allocations:
+            if allocation.address <= address < allocation.address + allocation.size:
+                return allocation.address, allocation.size
+        return None
+
+
+def analyse(launches: Iterable[Launch], records: Iterable[Record]) -> dict[int, Model]:
+    """Run the records of several launches, interleaved as they are, through a model each."""
+    models = {launch.sequence: Model(launch) for launch in launches}
+    for record in records:
+        models[record.launch].take(record)
+    return models
+
+
+def _owner(record: Record, lane: int) -> object:
+    if record.space == Space.SHARED:
+        return record.block
+    if record.space == Space.LOCAL:
+        return (record.block, record.warp, lane)
+    return None
+
+
+def _block_of(byte: Byte) -> int:
+    owner = byte[1]
+    return owner[0] if isinstance(owner, tuple) else owner  # type: ignore[return-value]
+
+
+def _plain(_: int, address: int) -> int:
+    return address
+
+
+def _interleaved(lane: int, address: int) -> int:
+    """Return where the hardware puts a byte of a lane's local memory: words of the 32 lanes side by side."""
+    return address // 4 * 128 + lane * 4 + address % 4
+
+
+def _may_race(label: Label, record: Record, prior: Touch) -> bool:
+    """Say whether order matters: two threads of one block, not both reading, not both atomic."""
+    if label not in {Label.WARP_DIFF_INST, Label.BLOCK}:
+        return False
+    return record.type != prior.node[2] or record.type == AccessType.WRITE
+
+
+def _ordered(label: Label, record: Record, lane: int, prior: Touch, clocks: BlockClocks) -> bool:
+    """Say whether a barrier separates the access from the prior one."""
+    by_block_barrier = prior.warp_clock < clocks.warp[record.warp]
+    by_warp_barrier = label == Label.WARP_DIFF_INST and prior.thread_clock < clocks.thread[record.warp, lane]
+    return by_block_barrier or by_warp_barrier
