@@ -1,4 +1,4 @@
-"""Which accesses its barriers order within a block: Lamport clocks that advance when a barrier completes."""
+"""Which accesses of a block its barriers order."""
 
 from __future__ import annotations
 
@@ -7,44 +7,48 @@ from dataclasses import dataclass, field
 
 from reference.records import ARRIVE_ONLY, Record, lanes_of
 
-__all__ = ["BlockClocks"]
+__all__ = ["BlockClocks", "Pending"]
+
+Thread = tuple[int, int]
 
 
 @dataclass
-class _Pending:
+class Pending:
     """A barrier that some threads have reached and that is not complete."""
 
     expected: int = 0
-    arrived: set[tuple[int, int]] = field(default_factory=set)
-    waiting_warps: set[int] = field(default_factory=set)
+    arrived: set[Thread] = field(default_factory=set)
+    waiting: set[Thread] = field(default_factory=set)
 
 
 class BlockClocks:
-    """Clocks of one block: one for each warp (block barriers), one for each thread (warp barriers).
+    """The barriers of one block. A thread is (warp, lane).
 
-    A thread is (warp, lane). Two accesses are ordered by a kind of barrier when the clock of the later one's
-    warp or thread is ahead of what the earlier one's was.
+    Block barriers: each warp has a Lamport clock that advances when a barrier completes; two accesses are
+    ordered when the clock of the later one's warp is ahead of what the earlier one's warp's was. Warp
+    barriers: two accesses are ordered when a barrier that covers both lanes completed in between.
     """
 
     def __init__(self, threads: int) -> None:
         self.alive = {(thread // 32, thread % 32) for thread in range(threads)}
         self.warp: dict[int, int] = defaultdict(int)
-        self.thread: dict[tuple[int, int], int] = defaultdict(int)
-        self._block_barriers: dict[int, _Pending] = {}
-        self._warp_barriers: dict[tuple[int, int], set[tuple[int, int]]] = {}
+        self.warp_barriers: dict[int, list[int]] = defaultdict(list)  # masks of those completed, by warp
+        self.pending: dict[int, Pending] = {}
+        self.pending_in_warps: dict[tuple[int, int], set[Thread]] = {}  # by warp and mask
 
     def block_barrier(self, record: Record) -> None:
         """Take a BLOCK_BARRIER record: some lanes of a warp have reached the barrier."""
-        pending = self._block_barriers.setdefault(record.address, _Pending())
+        pending = self.pending.setdefault(record.address, Pending())
         pending.expected = record.value & (ARRIVE_ONLY - 1)
-        pending.arrived |= {(record.warp, lane) for lane in lanes_of(record.active)}
+        threads = {(record.warp, lane) for lane in lanes_of(record.active)}
+        pending.arrived |= threads
         if not record.value & ARRIVE_ONLY:
-            pending.waiting_warps.add(record.warp)
+            pending.waiting |= threads
         self._complete()
 
     def warp_barrier(self, record: Record) -> None:
         """Take a WARP_SYNC record."""
-        arrived = self._warp_barriers.setdefault((record.warp, record.address & 0xFFFFFFFF), set())
+        arrived = self.pending_in_warps.setdefault((record.warp, record.address & 0xFFFFFFFF), set())
         arrived |= {(record.warp, lane) for lane in lanes_of(record.active)}
         self._complete()
 
@@ -54,22 +58,25 @@ class BlockClocks:
         self._complete()
         return not self.alive
 
+    def blocked(self) -> set[Thread]:
+        """Return the threads that wait at a barrier and execute nothing until it completes."""
+        waiting = [pending.waiting for pending in self.pending.values()]
+        return set().union(*waiting, *self.pending_in_warps.values())
+
     def _complete(self) -> None:
-        for index, pending in list(self._block_barriers.items()):
+        for index, pending in list(self.pending.items()):
             whole = (
                 pending.arrived >= self.alive
                 if pending.expected == 0
                 else len(pending.arrived) >= pending.expected
             )
             if whole:
-                del self._block_barriers[index]
+                del self.pending[index]
                 after = max(self.warp[warp] for warp, _ in pending.arrived) + 1
-                for warp in pending.waiting_warps:
+                for warp in {warp for warp, _ in pending.waiting}:
                     self.warp[warp] = after
-        for (warp, mask), arrived in list(self._warp_barriers.items()):
+        for (warp, mask), arrived in list(self.pending_in_warps.items()):
             members = {(warp, lane) for lane in lanes_of(mask)}
             if arrived >= members & self.alive:
-                del self._warp_barriers[warp, mask]
-                after = max(self.thread[thread] for thread in members) + 1
-                for thread in members:
-                    self.thread[thread] = after
+                del self.pending_in_warps[warp, mask]
+                self.warp_barriers[warp].append(mask)

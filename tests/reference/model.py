@@ -24,14 +24,14 @@ Byte = tuple[Space, object, int]
 
 @dataclass(frozen=True)
 class Touch:
-    """The most recent access to a byte: who, where in the program, at what time on the barrier clocks."""
+    """The most recent access to a byte: who, where in the program, after which barriers."""
 
     node: Key
     block: int
     warp: int
     lane: int
-    warp_clock: int
-    thread_clock: int
+    clock: int
+    warp_barriers: int
 
 
 class Model:
@@ -108,9 +108,13 @@ class Model:
             for name in edges_of_lane:
                 self.graph.edges[name].count += 1
         for byte, lane in touched.items():
-            thread_clock = clocks.thread[record.warp, lane]
             self._memory[byte] = Touch(
-                key, record.block, record.warp, lane, clocks.warp[record.warp], thread_clock
+                node=key,
+                block=record.block,
+                warp=record.warp,
+                lane=lane,
+                clock=clocks.warp[record.warp],
+                warp_barriers=len(clocks.warp_barriers[record.warp]),
             )
         self._describe(record, key, lanes)
 
@@ -219,6 +223,7 @@ def _may_race(label: Label, record: Record, prior: Touch) -> bool:
 
 def _ordered(label: Label, record: Record, lane: int, prior: Touch, clocks: BlockClocks) -> bool:
     """Say whether a barrier separates the access from the prior one."""
-    by_block_barrier = prior.warp_clock < clocks.warp[record.warp]
-    by_warp_barrier = label == Label.WARP_DIFF_INST and prior.thread_clock < clocks.thread[record.warp, lane]
-    return by_block_barrier or by_warp_barrier
+    if prior.clock < clocks.warp[record.warp]:
+        return True
+    since = clocks.warp_barriers[record.warp][prior.warp_barriers :] if label == Label.WARP_DIFF_INST else []
+    return any(mask >> lane & 1 and mask >> prior.lane & 1 for mask in since)
