@@ -1,9 +1,9 @@
 /* The C ABI of libcuvein.so: traces and the host engine, for Python's ctypes and anyone else.
  *
  * JSON documents are the types of src/cuvein/profile/model.py (Process, Launch, LaunchProfile), UTF-8.
- * Functions that can fail return 0 on success and a CUVEIN_* status otherwise; cuvein_error() then says in one
- * sentence what is wrong and what to do. Strings that are returned live until the next call on the same object,
- * or (cuvein_error) the next call in the same thread. Objects are used by one thread at a time. */
+ * Functions that can fail return 0 on success and a CUVEIN_* status otherwise; cuvein_error() then says in
+ * one sentence what is wrong and what to do. Strings that are returned live until the next call on the same
+ * object, or (cuvein_error) the next call in the same thread. Objects are used by one thread at a time. */
 #pragma once
 
 #include <stddef.h>
@@ -21,12 +21,12 @@ extern "C" {
 
 enum cuvein_status {
   CUVEIN_OK = 0,
-  CUVEIN_DAMAGED = 1,   /* a trace that ends early or has a bad chunk: everything before it was used */
-  CUVEIN_FOREIGN = 2,   /* not a cuvein trace */
-  CUVEIN_NEWER = 3,     /* written by a later version of the format */
-  CUVEIN_IO = 4,        /* the system refused: cuvein_error names the file and the reason */
-  CUVEIN_INVALID = 5,   /* bad argument, JSON or record */
-  CUVEIN_STOPPED = 6,   /* a callback asked to stop */
+  CUVEIN_DAMAGED = 1, /* a trace that ends early or has a bad chunk: everything before it was used */
+  CUVEIN_FOREIGN = 2, /* not a cuvein trace */
+  CUVEIN_NEWER = 3,   /* written by a later version of the format */
+  CUVEIN_IO = 4,      /* the system refused: cuvein_error names the file and the reason */
+  CUVEIN_INVALID = 5, /* bad argument, JSON or record */
+  CUVEIN_STOPPED = 6, /* a callback asked to stop */
 };
 
 CUVEIN_API const char* cuvein_version(void);
@@ -61,7 +61,9 @@ CUVEIN_API int cuvein_trace_module(cuvein_trace_writer*, const void* cubin, size
 CUVEIN_API int cuvein_trace_begin(cuvein_trace_writer*, const char* launch_json);
 CUVEIN_API int cuvein_trace_records(cuvein_trace_writer*, const void* records, size_t bytes);
 CUVEIN_API int cuvein_trace_end(cuvein_trace_writer*, uint32_t launch, const char* incomplete);
-CUVEIN_API int cuvein_trace_close(cuvein_trace_writer*); /* also frees; the status says if everything reached the disk */
+CUVEIN_API int cuvein_trace_flush(cuvein_trace_writer*); /* what was written so far can be read by others */
+CUVEIN_API int cuvein_trace_close(
+    cuvein_trace_writer*); /* also frees; the status says if everything reached the disk */
 
 /* Reading a trace chunk by chunk. */
 typedef struct cuvein_trace_reader cuvein_trace_reader;
@@ -81,7 +83,8 @@ typedef struct cuvein_chunk {
   uint64_t stored_bytes; /* what it takes there, header included */
 } cuvein_chunk;
 CUVEIN_API int cuvein_trace_open(const char* path, cuvein_trace_reader** reader);
-/* Fills *chunk; CUVEIN_DAMAGED at the place where the trace breaks off. After CUVEIN_CHUNK_END there is no more. */
+/* Fills *chunk; CUVEIN_DAMAGED at the place where the trace breaks off. After CUVEIN_CHUNK_END there is no
+ * more. */
 CUVEIN_API int cuvein_trace_next(cuvein_trace_reader*, cuvein_chunk* chunk);
 CUVEIN_API void cuvein_trace_release(cuvein_trace_reader*);
 

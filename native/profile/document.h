@@ -12,10 +12,11 @@ LaunchShape launch_shape(const std::string& launch_json);
 
 // The LaunchProfile document. `process_json` and `launch_json` are embedded; PCs become (function, offset) by
 // the launch's function table, of which only what the graph refers to is kept, likewise allocations.
-std::string profile_document(const std::string& process_json, const std::string& launch_json, const Graph& graph,
-                             const char* engine, const char* incomplete);
+std::string profile_document(const std::string& process_json, const std::string& launch_json,
+                             const Graph& graph, const char* engine, const char* incomplete);
 
-// Writes a file so that a reader sees all of it or none, also when the writer is killed. False with the reason in *error.
+// Writes a file so that a reader sees all of it or none, also when the writer is killed. False with the
+// reason in *error.
 bool write_atomically(const std::string& path, const std::string& content, std::string* error);
 
 // SHA-256 in lower-case hex.

@@ -8,14 +8,20 @@
 
 namespace cuvein {
 
-// Calls are serialised by the caller. After a failure every further call fails too and error() says why; the
-// file keeps every chunk that was whole.
+// Calls are serialised by the caller. Whatever is closed as a chunk is with the operating system at once, so
+// that a program that is killed leaves a trace that can be read up to there. Records are gathered until there
+// are enough for a chunk or a second has passed; the second is noticed by the next call, so call flush() when
+// idle.
+//
+// A call returns false when its argument is bad (broken() is false; nothing changed) or when the file cannot
+// be written (broken() is true; every further call fails too and the file keeps every chunk that was whole).
+// Either way error() says why.
 class TraceWriter {
  public:
   // Null, with the reason in *error, when the file cannot be made.
   static std::unique_ptr<TraceWriter> create(const std::string& path, const std::string& process_json,
                                              std::string* error);
-  ~TraceWriter();
+  ~TraceWriter();  // without close(): closes the file without the end mark, so that it reads as cut off
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
@@ -25,6 +31,7 @@ class TraceWriter {
   bool end(uint32_t launch, const char* incomplete);
   bool flush();  // everything so far is on its way to the disk as whole chunks
   bool close();  // writes the end mark; false when anything was lost
+  bool broken() const;
   const std::string& error() const;
 
  private:

@@ -1,0 +1,241 @@
+#include "profile/document.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace cuvein {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json parse(const std::string& text, const char* what) {
+  Json document = Json::parse(text, nullptr, false);
+  if (document.is_discarded())
+    throw std::invalid_argument(std::string("the ") + what + " document is not JSON");
+  if (!document.is_object())
+    throw std::invalid_argument(std::string("the ") + what + " document is not an object");
+  return document;
+}
+
+std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// Nodes and edges are appended as text: building JSON values for them costs more than everything else here.
+class Text {
+ public:
+  Text& raw(const char* text) {
+    text_ += text;
+    return *this;
+  }
+  Text& raw(const std::string& text) {
+    text_ += text;
+    return *this;
+  }
+  Text& quoted(const char* word) { return raw("\"").raw(word).raw("\""); }  // words that need no escape
+  template <typename T>
+  Text& number(T value) {
+    return raw(std::to_string(value));
+  }
+  Text& histogram(const char* key, const Histogram& histogram) {
+    raw(",\"").raw(key).raw("\":[");
+    bool first = true;
+    for (const auto& [value, executions] : histogram) {
+      if (executions == 0) continue;
+      raw(first ? "[" : ",[").number(value).raw(",").number(executions).raw("]");
+      first = false;
+    }
+    return raw("]");
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+// From a table of the launch document, what the graph refers to, and where each entry has gone.
+class Kept {
+ public:
+  Kept(Json* launch, const char* key) : launch_(launch), key_(key) {
+    auto table = launch->find(key);
+    if (table == launch->end() || !table->is_array())
+      throw std::invalid_argument(std::string("the launch document needs a list in \"") + key + '"');
+    new_index_.assign(table->size(), -1);
+  }
+  size_t size() const { return new_index_.size(); }
+  void keep(size_t index) { new_index_[index] = 0; }
+  void apply() {
+    Json kept = Json::array();
+    Json& table = (*launch_)[key_];
+    for (size_t index = 0; index < new_index_.size(); ++index) {
+      if (new_index_[index] < 0) continue;
+      new_index_[index] = static_cast<int64_t>(kept.size());
+      kept.push_back(std::move(table[index]));
+    }
+    table = std::move(kept);
+  }
+  int64_t operator[](size_t index) const { return new_index_[index]; }
+
+ private:
+  Json* launch_;
+  const char* key_;
+  std::vector<int64_t> new_index_;
+};
+
+struct FunctionRange {
+  int64_t offset, size;
+  size_t index;
+};
+
+std::vector<FunctionRange> function_ranges(const Json& functions) {
+  std::vector<FunctionRange> ranges;
+  for (size_t index = 0; index < functions.size(); ++index) {
+    const Json& function = functions[index];
+    if (!function.is_object() || !function.contains("offset") || !function["offset"].is_number_integer() ||
+        !function.contains("size") || !function["size"].is_number_integer())
+      throw std::invalid_argument("the launch document has a function without offset or size");
+    ranges.push_back({function["offset"].get<int64_t>(), function["size"].get<int64_t>(), index});
+  }
+  std::stable_sort(ranges.begin(), ranges.end(),
+                   [](const FunctionRange& a, const FunctionRange& b) { return a.offset < b.offset; });
+  return ranges;
+}
+
+struct Place {
+  size_t function;
+  int64_t pc;
+};
+
+// Code outside every function (a table that came out short) is still the kernel's as far as anyone can tell.
+Place locate(const std::vector<FunctionRange>& ranges, int32_t pc) {
+  auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), int64_t{pc},
+                       [](int64_t value, const FunctionRange& range) { return value < range.offset; });
+  if (after != ranges.begin()) {
+    const FunctionRange& range = *std::prev(after);
+    if (pc - range.offset < range.size) return {range.index, pc - range.offset};
+  }
+  return {0, pc};
+}
+
+void write_node(Text* text, size_t id, const Node& node, const Place& place, const Kept& functions,
+                const Kept& allocations) {
+  text->raw("{\"id\":").number(id).raw(",\"function\":").number(functions[place.function]);
+  text->raw(",\"pc\":").number(place.pc).raw(",\"space\":").quoted(name(node.space));
+  text->raw(",\"type\":").quoted(name(node.type)).raw(",\"size\":").number(node.size);
+  text->raw(",\"asynchronous\":").raw(node.asynchronous ? "true" : "false");
+  text->raw(",\"executions\":").number(node.executions).raw(",\"bytes\":").number(node.bytes);
+  text->histogram("lanes", node.lanes)
+      .histogram("addresses", node.addresses)
+      .histogram("sectors", node.sectors);
+  text->histogram("words", node.words).histogram("wavefronts", node.wavefronts);
+  text->histogram("ideal_wavefronts", node.ideal_wavefronts).raw(",\"allocations\":[");
+  bool first = true;
+  for (const auto& [allocation, bytes] : node.allocation_bytes) {
+    text->raw(first ? "{\"allocation\":" : ",{\"allocation\":");
+    if (allocation == kNoAllocation)
+      text->raw("null");
+    else
+      text->number(allocations[static_cast<size_t>(allocation)]);
+    text->raw(",\"bytes\":").number(bytes).raw("}");
+    first = false;
+  }
+  text->raw("]}");
+}
+
+void write_edge(Text* text, const Edge& edge) {
+  text->raw("{\"node\":").number(edge.node).raw(",\"origin\":");
+  if (edge.origin == kUntracked)
+    text->raw("null");
+  else
+    text->number(edge.origin);
+  text->raw(",\"label\":").quoted(name(edge.label)).raw(",\"bytes\":").number(edge.bytes);
+  text->raw(",\"count\":").number(edge.count).raw(",\"unordered\":");
+  if (edge.unordered < 0)
+    text->raw("null}");
+  else
+    text->number(edge.unordered).raw("}");
+}
+
+void write_coverage(Text* text, const Graph& graph) {
+  text->raw("{\"accesses\":{");
+  for (unsigned space = 0; space < kSpaceCount; ++space)
+    text->raw(space ? "," : "")
+        .quoted(name(static_cast<Space>(space)))
+        .raw(":")
+        .number(graph.accesses[space]);
+  text->raw("},\"not_analysed\":[");
+  bool first = true;
+  for (unsigned kind = 0; kind < kInstructionCount; ++kind) {
+    if (graph.not_analysed[kind] == 0) continue;
+    text->raw(first ? "{\"instruction\":" : ",{\"instruction\":")
+        .quoted(name(static_cast<Instruction>(kind)));
+    text->raw(",\"executions\":").number(graph.not_analysed[kind]).raw("}");
+    first = false;
+  }
+  text->raw("],\"unknown_bytes\":").number(graph.unknown_bytes).raw(",\"lost_records\":0}");
+}
+
+}  // namespace
+
+std::string profile_document(const std::string& process_json, const std::string& launch_json,
+                             const Graph& graph, const char* engine, const char* incomplete) {
+  const Json process = parse(process_json, "process");
+  Json launch = parse(launch_json, "launch");
+  if (!process.contains("id") || !process["id"].is_string())
+    throw std::invalid_argument("the process document has no \"id\"");
+  if (!launch.contains("sequence") || !launch["sequence"].is_number_unsigned())
+    throw std::invalid_argument("the launch document has no \"sequence\"");
+
+  Kept functions(&launch, "functions");
+  Kept allocations(&launch, "allocations");
+  if (functions.size() == 0)
+    throw std::invalid_argument("the launch document has no function; the first must be the kernel");
+  functions.keep(0);
+  const std::vector<FunctionRange> ranges = function_ranges(launch["functions"]);
+  std::vector<Place> places;
+  places.reserve(graph.nodes.size());
+  for (const Node& node : graph.nodes) {
+    places.push_back(locate(ranges, node.pc));
+    functions.keep(places.back().function);
+    for (const auto& [allocation, bytes] : node.allocation_bytes) {
+      if (allocation == kNoAllocation) continue;
+      if (allocation < 0 || static_cast<size_t>(allocation) >= allocations.size())
+        throw std::invalid_argument("the launch document has fewer allocations than the graph refers to");
+      allocations.keep(static_cast<size_t>(allocation));
+    }
+  }
+  functions.apply();
+  allocations.apply();
+
+  const std::string id =
+      process["id"].get<std::string>() + "-" + std::to_string(launch["sequence"].get<uint64_t>());
+  Json reason = nullptr;
+  if (incomplete)
+    reason = incomplete;
+  else if (!graph.ended)
+    reason = "The end of the launch was never seen, so accesses may be missing.";
+
+  Text text;
+  text.raw("{\"format\":\"cuvein launch profile\",\"version\":1,\"id\":").raw(dump(id));
+  text.raw(",\"engine\":").quoted(engine).raw(",\"incomplete\":").raw(dump(reason));
+  text.raw(",\n\"process\":")
+      .raw(dump(process))
+      .raw(",\n\"launch\":")
+      .raw(dump(launch))
+      .raw(",\n\"coverage\":");
+  write_coverage(&text, graph);
+  text.raw(",\n\"nodes\":[");
+  for (size_t id_of_node = 0; id_of_node < graph.nodes.size(); ++id_of_node) {
+    text.raw(id_of_node ? ",\n" : "\n");
+    write_node(&text, id_of_node, graph.nodes[id_of_node], places[id_of_node], functions, allocations);
+  }
+  text.raw("],\n\"edges\":[");
+  for (size_t edge = 0; edge < graph.edges.size(); ++edge) {
+    text.raw(edge ? ",\n" : "\n");
+    write_edge(&text, graph.edges[edge]);
+  }
+  text.raw("]}\n");
+  return text.take();
+}
+
+}  // namespace cuvein

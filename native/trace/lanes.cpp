@@ -1,0 +1,203 @@
+#include "trace/lanes.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "trace/bytes.h"
+
+namespace cuvein::trace {
+namespace {
+
+// Addresses are stored as offsets from the lowest active lane, in units of their common alignment, relative
+// to the smallest of them, in as many bits as the largest needs. Lanes in two far-apart places get two such
+// frames.
+constexpr uint8_t kTwoFrames = 0x10;  // beside the alignment (0 to 15) in the first byte
+constexpr unsigned kWorthTwoFrames = 20;
+
+// Lane sizes: this byte and a nibble a lane (size - 1), or a byte with the two sizes that occur and a bit a
+// lane.
+constexpr uint8_t kSizesApart = 0xff;
+
+unsigned bits(uint64_t value) { return value ? 64 - static_cast<unsigned>(__builtin_clzll(value)) : 0; }
+
+struct Frame {
+  int64_t least = 0;
+  unsigned width = 0;
+};
+
+uint8_t* put_frame(uint8_t* out, const Frame& frame) {
+  *out++ = static_cast<uint8_t>(frame.width);
+  return put_varint(out, zigzag(frame.least));
+}
+
+bool get_frame(const uint8_t*& in, Frame* frame) {
+  frame->width = *in++;
+  frame->least = unzigzag(get_varint(in));
+  return frame->width <= 64;
+}
+
+uint8_t* pack_offsets(const int64_t* offsets, unsigned count, uint8_t* out) {
+  if (count == 0) return out;
+  uint64_t all = 0;
+  for (unsigned i = 0; i < count; ++i) all |= static_cast<uint64_t>(offsets[i]);
+  const unsigned shift = all ? std::min(15, __builtin_ctzll(all)) : 0;
+  int64_t units[kWarpLanes];
+  for (unsigned i = 0; i < count; ++i) units[i] = offsets[i] >> shift;
+
+  auto [least, most] = std::minmax_element(units, units + count);
+  Frame low{*least, bits(static_cast<uint64_t>(*most) - static_cast<uint64_t>(*least))};
+  Frame high;
+  int64_t border = 0;
+  bool two = false;
+  if (low.width >= kWorthTwoFrames && count > 2) {
+    int64_t sorted[kWarpLanes];
+    std::copy_n(units, count, sorted);
+    std::sort(sorted, sorted + count);
+    unsigned split = 1;
+    uint64_t widest = 0;
+    for (unsigned i = 1; i < count; ++i) {
+      uint64_t gap = static_cast<uint64_t>(sorted[i]) - static_cast<uint64_t>(sorted[i - 1]);
+      if (gap > widest) {
+        widest = gap;
+        split = i;
+      }
+    }
+    Frame first{sorted[0], bits(static_cast<uint64_t>(sorted[split - 1]) - static_cast<uint64_t>(sorted[0]))};
+    Frame second{sorted[split],
+                 bits(static_cast<uint64_t>(sorted[count - 1]) - static_cast<uint64_t>(sorted[split]))};
+    // A second frame costs a bit a lane and itself.
+    if (count + split * first.width + (count - split) * second.width + 64 < count * low.width) {
+      two = true;
+      border = sorted[split];
+      low = first;
+      high = second;
+    }
+  }
+
+  *out++ = static_cast<uint8_t>(shift | (two ? kTwoFrames : 0));
+  out = put_frame(out, low);
+  if (two) out = put_frame(out, high);
+  BitWriter writer(out);
+  for (unsigned i = 0; i < count; ++i) {
+    const bool in_high = two && units[i] >= border;
+    if (two) writer.put(in_high, 1);
+    const Frame& frame = in_high ? high : low;
+    writer.put(static_cast<uint64_t>(units[i]) - static_cast<uint64_t>(frame.least), frame.width);
+  }
+  return writer.finish();
+}
+
+const uint8_t* unpack_offsets(const uint8_t* in, unsigned count, int64_t* offsets) {
+  if (count == 0) return in;
+  const uint8_t head = *in++;
+  if (head & 0xe0) return nullptr;
+  const unsigned shift = head & 0x0f;
+  const bool two = head & kTwoFrames;
+  Frame low, high;
+  if (!get_frame(in, &low) || (two && !get_frame(in, &high))) return nullptr;
+  BitReader reader(in);
+  for (unsigned i = 0; i < count; ++i) {
+    const Frame& frame = two && reader.get(1) ? high : low;
+    uint64_t unit = static_cast<uint64_t>(frame.least) + reader.get(frame.width);
+    offsets[i] = static_cast<int64_t>(unit << shift);
+  }
+  return reader.finish();
+}
+
+uint8_t* pack_sizes(const uint8_t* sizes, uint32_t active, uint8_t* out) {
+  uint8_t one = sizes[__builtin_ctz(active)], other = one;
+  bool two = true;
+  for (uint32_t left = active; left; left &= left - 1) {
+    uint8_t size = sizes[__builtin_ctz(left)];
+    if (size == one || size == other) continue;
+    two = two && other == one;
+    other = size;
+  }
+  // When all lanes agree any other size serves as the second, which keeps 0xff free.
+  if (one == other) other = one == 1 ? 2 : 1;
+  *out++ = two ? static_cast<uint8_t>((one - 1) | (other - 1) << 4) : kSizesApart;
+  BitWriter writer(out);
+  for (uint32_t left = active; left; left &= left - 1) {
+    uint8_t size = sizes[__builtin_ctz(left)];
+    if (two)
+      writer.put(size != one, 1);
+    else
+      writer.put(size - 1u, 4);
+  }
+  return writer.finish();
+}
+
+const uint8_t* unpack_sizes(const uint8_t* in, uint32_t active, uint8_t* sizes) {
+  const uint8_t head = *in++;
+  const auto one = static_cast<uint8_t>((head & 15) + 1), other = static_cast<uint8_t>((head >> 4) + 1);
+  BitReader reader(in);
+  for (uint32_t left = active; left; left &= left - 1) {
+    uint8_t& size = sizes[__builtin_ctz(left)];
+    if (head == kSizesApart)
+      size = static_cast<uint8_t>(reader.get(4) + 1);
+    else
+      size = reader.get(1) ? other : one;
+  }
+  return reader.finish();
+}
+
+}  // namespace
+
+bool lanes_packable(Record& record) {
+  const RecordHeader& header = record.header;
+  if (header.length * kRecordUnit == sizeof(RecordHeader)) return true;
+  if (header.active == 0) return false;
+  if (header.form == AddressForm::kLanes32 && record.lanes_32()[__builtin_ctz(header.active)] != 0)
+    return false;
+  if (header.flags & kRecordFlagLaneSizes)
+    for (uint32_t left = header.active; left; left &= left - 1) {
+      uint8_t size = record.lane_sizes()[__builtin_ctz(left)];
+      if (size < 1 || size > 16) return false;
+    }
+  return true;
+}
+
+uint8_t* pack_lanes(Record& record, uint8_t* out) {
+  const RecordHeader& header = record.header;
+  if (header.form != AddressForm::kAffine) {
+    int64_t offsets[kWarpLanes];
+    unsigned count = 0;
+    // The lowest lane is the header's address.
+    for (uint32_t left = header.active & (header.active - 1); left; left &= left - 1) {
+      unsigned lane = static_cast<unsigned>(__builtin_ctz(left));
+      offsets[count++] = header.form == AddressForm::kLanes32
+                             ? record.lanes_32()[lane]
+                             : static_cast<int64_t>(record.lanes_64()[lane] - header.address);
+    }
+    out = pack_offsets(offsets, count, out);
+  }
+  if (header.flags & kRecordFlagLaneSizes) out = pack_sizes(record.lane_sizes(), header.active, out);
+  return out;
+}
+
+const uint8_t* unpack_lanes(Record& record, const uint8_t* in) {
+  const RecordHeader& header = record.header;
+  const size_t length = record_bytes(header.form, header.flags);
+  std::memset(record.tail, 0, length - sizeof(RecordHeader));
+  if (header.active == 0) return nullptr;
+  if (header.form != AddressForm::kAffine) {
+    int64_t offsets[kWarpLanes];
+    in = unpack_offsets(in, static_cast<unsigned>(__builtin_popcount(header.active)) - 1, offsets);
+    if (!in) return nullptr;
+    const unsigned lowest = static_cast<unsigned>(__builtin_ctz(header.active));
+    if (header.form == AddressForm::kLanes64) record.lanes_64()[lowest] = header.address;
+    unsigned count = 0;
+    for (uint32_t left = header.active & (header.active - 1); left; left &= left - 1) {
+      unsigned lane = static_cast<unsigned>(__builtin_ctz(left));
+      int64_t offset = offsets[count++];
+      if (header.form == AddressForm::kLanes32)
+        record.lanes_32()[lane] = static_cast<int32_t>(offset);
+      else
+        record.lanes_64()[lane] = header.address + static_cast<uint64_t>(offset);
+    }
+  }
+  if (header.flags & kRecordFlagLaneSizes) in = unpack_sizes(in, header.active, record.lane_sizes());
+  return in;
+}
+
+}  // namespace cuvein::trace

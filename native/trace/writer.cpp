@@ -1,0 +1,257 @@
+#include "trace/writer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "profile/document.h"
+#include "trace/codec.h"
+#include "trace/format.h"
+
+namespace cuvein {
+
+using namespace trace;
+
+namespace {
+
+// Large enough for deflate and contexts to pay, small enough that little is lost with a killed program.
+constexpr size_t kChunkDecodedBytes = 2u << 20;
+constexpr std::chrono::seconds kChunkAge{1};
+constexpr int kDeflateLevel = 1;  // must keep up with the ring
+
+}  // namespace
+
+class TraceWriter::Implementation {
+ public:
+  ~Implementation() {
+    if (file_ >= 0) ::close(file_);
+  }
+
+  bool open(const std::string& path, const std::string& process_json) {
+    path_ = path;
+    if (!nlohmann::json::accept(process_json)) return refuse("the process document is not JSON");
+    file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file_ < 0) return fail("cannot create the trace " + path + ": " + std::strerror(errno));
+    FileHeader header{};
+    std::memcpy(header.magic, kMagic, sizeof(kMagic));
+    header.version = kVersion;
+    header.checksum = crc(&header, offsetof(FileHeader, checksum));
+    return write(&header, sizeof(header)) &&
+           chunk(ChunkKind::kProcess, process_json.data(), process_json.size());
+  }
+
+  bool module(const void* cubin, size_t bytes) {
+    if (!usable()) return false;
+    if (!modules_.insert(sha256_hex(cubin, bytes)).second) return true;
+    return flush() && chunk(ChunkKind::kModule, cubin, bytes);
+  }
+
+  bool begin(const std::string& launch_json) {
+    if (!usable()) return false;
+    LaunchShape shape;
+    try {
+      shape = launch_shape(launch_json);
+    } catch (const std::invalid_argument& problem) {
+      return refuse(problem.what());
+    }
+    if (open_launches_.count(shape.sequence))
+      return refuse("launch " + std::to_string(shape.sequence) + " was begun already");
+    if (!flush() || !chunk(ChunkKind::kLaunchBegin, launch_json.data(), launch_json.size())) return false;
+    open_launches_.insert(shape.sequence);
+    return true;
+  }
+
+  bool records(const void* data, size_t bytes) {
+    if (!usable() || !check(data, bytes)) return false;
+    const auto* record = static_cast<const unsigned char*>(data);
+    const unsigned char* const end = record + bytes;
+    while (record < end) {
+      const size_t length = size_t{record[0]} * kRecordUnit;
+      encoder_.append(record, length);
+      record += length;
+      if ((encoder_.decoded_bytes() >= kChunkDecodedBytes || encoder_.full()) && !flush()) return false;
+    }
+    return encoder_.bytes() == 0 || std::chrono::steady_clock::now() - flushed_ < kChunkAge || flush();
+  }
+
+  bool end(uint32_t launch, const char* incomplete) {
+    if (!usable()) return false;
+    if (!open_launches_.count(launch)) return refuse("launch " + std::to_string(launch) + " is not open");
+    nlohmann::ordered_json document;
+    document["sequence"] = launch;
+    document["incomplete"] = nullptr;
+    if (incomplete) document["incomplete"] = incomplete;
+    const std::string text = document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    if (!flush() || !chunk(ChunkKind::kLaunchEnd, text.data(), text.size())) return false;
+    open_launches_.erase(launch);
+    checked_ = 0;
+    return true;
+  }
+
+  bool flush() {
+    if (!usable()) return false;
+    flushed_ = std::chrono::steady_clock::now();
+    if (encoder_.bytes() == 0) return true;
+    bool written = chunk(ChunkKind::kRecords, encoder_.data(), encoder_.bytes(), encoder_.decoded_bytes());
+    encoder_.clear();
+    return written;
+  }
+
+  bool close() {
+    if (closed_) return !broken_;
+    bool whole = flush() && chunk(ChunkKind::kEnd, nullptr, 0);
+    closed_ = true;
+    if (file_ < 0) return whole;
+    // A full disk may show only here (delayed allocation, network file systems).
+    if (::close(file_) != 0 && whole)
+      whole = fail("cannot write the trace " + path_ + ": " + std::strerror(errno));
+    file_ = -1;
+    return whole;
+  }
+
+  bool broken() const { return broken_; }
+  const std::string& error() const { return error_; }
+
+ private:
+  static uint32_t crc(const void* data, size_t bytes) {
+    return static_cast<uint32_t>(crc32_z(0, static_cast<const Bytef*>(data), bytes));
+  }
+
+  bool refuse(const std::string& why) {
+    error_ = why;
+    return false;
+  }
+
+  bool fail(const std::string& why) {
+    broken_ = true;
+    error_ = why;
+    return false;
+  }
+
+  bool usable() {
+    if (broken_) return false;  // error_ already says why
+    return closed_ ? refuse("the trace " + path_ + " is closed") : true;
+  }
+
+  // All or nothing: the records of one call are looked at before the first is taken.
+  bool check(const void* data, size_t bytes) {
+    const auto* record = static_cast<const unsigned char*>(data);
+    for (size_t at = 0, length; at < bytes; at += length) {
+      if (const char* problem = check_record(record + at, bytes - at, &length))
+        return refuse("the data at byte " + std::to_string(at) + " of these records " + problem);
+      if (static_cast<RecordKind>(record[at + 1]) == RecordKind::kPadding) continue;
+      uint32_t launch;
+      std::memcpy(&launch, record + at + offsetof(RecordHeader, launch), sizeof(launch));
+      if (launch == checked_ && launch != 0) continue;
+      if (!open_launches_.count(launch))
+        return refuse("the record at byte " + std::to_string(at) + " belongs to launch " +
+                      std::to_string(launch) + ", which is not open");
+      checked_ = launch;
+    }
+    return true;
+  }
+
+  bool chunk(ChunkKind kind, const void* data, size_t bytes) { return chunk(kind, data, bytes, bytes); }
+
+  bool chunk(ChunkKind kind, const void* data, size_t bytes, size_t decoded) {
+    if (bytes > kMostContent)
+      return refuse(std::string("a ") + name(kind) + " of 1 GiB or more does not fit a trace");
+    // One buffer for header and payload: a chunk is one write, which leaves fewer half chunks behind.
+    const uLong bound = compressBound(static_cast<uLong>(bytes));
+    if (output_.size() < sizeof(ChunkHeader) + bound) output_.resize(sizeof(ChunkHeader) + bound);
+    ChunkHeader header{};
+    header.marker = kChunkMarker;
+    header.kind = kind;
+    header.compression = Compression::kDeflate;
+    unsigned char* payload = output_.data() + sizeof(header);
+    uLongf stored = bound;
+    if (bytes == 0 ||
+        compress2(payload, &stored, static_cast<const Bytef*>(data), static_cast<uLong>(bytes),
+                  kDeflateLevel) != Z_OK ||
+        stored >= bytes) {
+      header.compression = Compression::kNone;
+      stored = static_cast<uLongf>(bytes);
+      if (bytes) std::memcpy(payload, data, bytes);
+    }
+    header.stored = static_cast<uint32_t>(stored);
+    header.content = static_cast<uint32_t>(bytes);
+    header.decoded = static_cast<uint32_t>(decoded);
+    header.ordinal = ordinal_++;
+    header.payload_checksum = crc(payload, stored);
+    header.header_checksum = crc(&header, offsetof(ChunkHeader, header_checksum));
+    std::memcpy(output_.data(), &header, sizeof(header));
+    return write(output_.data(), sizeof(header) + stored);
+  }
+
+  bool write(const void* data, size_t bytes) {
+    const auto* from = static_cast<const char*>(data);
+    for (size_t done = 0; done < bytes;) {
+      const ssize_t written = ::write(file_, from + done, bytes - done);
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) {
+        const std::string reason = written < 0 ? std::strerror(errno) : "the disk takes no more";
+        // Only whole chunks stay. A reader copes with half a chunk too, so this may fail.
+        struct stat status;
+        if (done > 0 && ::fstat(file_, &status) == 0 && S_ISREG(status.st_mode)) {
+          [[maybe_unused]] int ignored = ::ftruncate(file_, static_cast<off_t>(whole_));
+        }
+        return fail("cannot write the trace " + path_ + ": " + reason + "; it ends at byte " +
+                    std::to_string(whole_));
+      }
+      done += static_cast<size_t>(written);
+    }
+    whole_ += bytes;
+    return true;
+  }
+
+  std::string path_;
+  std::string error_;
+  int file_ = -1;
+  bool broken_ = false;
+  bool closed_ = false;
+  uint64_t whole_ = 0;  // bytes of the file up to the end of its last whole chunk
+  uint32_t ordinal_ = 0;
+  std::set<std::string> modules_;
+  std::set<uint32_t> open_launches_;
+  uint32_t checked_ = 0;  // an open launch, so that the set is not asked for each record
+  RecordEncoder encoder_;
+  std::vector<unsigned char> output_;
+  std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
+};
+
+TraceWriter::TraceWriter(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+TraceWriter::~TraceWriter() = default;
+
+std::unique_ptr<TraceWriter> TraceWriter::create(const std::string& path, const std::string& process_json,
+                                                 std::string* error) {
+  auto implementation = std::make_unique<Implementation>();
+  if (!implementation->open(path, process_json)) {
+    *error = implementation->error();
+    return nullptr;
+  }
+  return std::unique_ptr<TraceWriter>(new TraceWriter(std::move(implementation)));
+}
+
+bool TraceWriter::module(const void* cubin, size_t bytes) { return implementation_->module(cubin, bytes); }
+bool TraceWriter::begin(const std::string& launch_json) { return implementation_->begin(launch_json); }
+bool TraceWriter::records(const void* records, size_t bytes) {
+  return implementation_->records(records, bytes);
+}
+bool TraceWriter::end(uint32_t launch, const char* incomplete) {
+  return implementation_->end(launch, incomplete);
+}
+bool TraceWriter::flush() { return implementation_->flush(); }
+bool TraceWriter::close() { return implementation_->close(); }
+bool TraceWriter::broken() const { return implementation_->broken(); }
+const std::string& TraceWriter::error() const { return implementation_->error(); }
+
+}  // namespace cuvein
