@@ -17,17 +17,16 @@ constexpr FieldUse field_use(RecordKind kind) {
     case RecordKind::kBlockBarrier:
     case RecordKind::kDeviceMalloc:
       return {true, true, false, false, true, true};
-    case RecordKind::kWarpSync:
-    case RecordKind::kAsyncWait:
-    case RecordKind::kNotAnalysed:
-      return {true, true, false, false, false, true};
     case RecordKind::kThreadExit:
       return {false, true, false, false, false, false};
     case RecordKind::kAsyncCommit:
     case RecordKind::kClusterArrive:
     case RecordKind::kClusterWait:
       return {true, true, false, false, false, false};
+    case RecordKind::kWarpSync:
+    case RecordKind::kAsyncWait:
     case RecordKind::kDeviceFree:
+    case RecordKind::kNotAnalysed:
       return {true, true, false, false, true, false};
     case RecordKind::kMbarrier:
       return {true, true, false, true, true, true};

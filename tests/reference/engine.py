@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
-from reference.records import Record, encode
-from reference.sample import PROCESS
 
 from cuvein.native import Engine
 from cuvein.profile import LaunchProfile, decode
+from reference.records import Record, encode
+from reference.sample import PROCESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -135,7 +135,7 @@ class Model:
     def _describe(self, record: Record, key: Key, lanes: list[tuple[int, int, int]]) -> None:
         """Count the execution in the node's distributions."""
         node = self.graph.nodes[key]
-        node.size = max(node.size, *(size for _, _, size in lanes))
+        node.size = max(node.size, record.size)
         node.asynchronous |= bool(record.flags & RecordFlag.ASYNC)
         node.executions += 1
         node.bytes += sum(size for _, _, size in lanes)
@@ -158,8 +158,7 @@ class Model:
 
     def _describe_shared(self, record: Record, key: Key, lanes: list[tuple[int, int, int]]) -> None:
         node = self.graph.nodes[key]
-        widest = max(size for _, _, size in lanes)
-        group_lanes = 32 if widest <= 4 else 16 if widest <= 8 else 8
+        group_lanes = 32 if record.size <= 4 else 16 if record.size == 8 else 8
         wavefronts = ideal = 0
         all_words: set[int] = set()
         for first in range(0, 32, group_lanes):

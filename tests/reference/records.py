@@ -26,7 +26,9 @@ _SIZES = struct.Struct("<32B")
 class Record:
     """One record. ``starts`` and ``sizes``: address and bytes of each lane, 0 for inactive lanes.
 
-    ``address`` and ``value`` are for the other kinds; an access gets them from ``starts`` when it is encoded.
+    ``size`` is what the instruction accesses in a lane; a lane may access less where an asynchronous copy
+    fills the rest with zeros. ``address`` and ``value`` are for the other kinds; an access gets them from
+    ``starts`` when it is encoded.
     """
 
     kind: RecordKind
@@ -38,6 +40,7 @@ class Record:
     space: Space = Space.GLOBAL
     type: AccessType = AccessType.READ
     flags: int = 0
+    size: int = 0
     starts: tuple[int, ...] = ()
     sizes: tuple[int, ...] = ()
     address: int = 0
@@ -65,7 +68,7 @@ def decode(data: bytes) -> Iterator[Record]:
 
 def _encode(record: Record, form: AddressForm | None) -> bytes:
     active = lanes_of(record.active)
-    address, value, tail, size, flags = record.address, record.value, b"", 0, record.flags
+    address, value, tail, flags = record.address, record.value, b"", record.flags
     chosen = AddressForm.AFFINE
     if record.kind == RecordKind.ACCESS:
         address, value = record.starts[active[0]], 0
@@ -77,8 +80,7 @@ def _encode(record: Record, form: AddressForm | None) -> bytes:
             tail = _LANES_32.pack(*(record.starts[i] - address if i in active else 0 for i in range(32)))
         elif chosen == AddressForm.LANES_64:
             tail = _LANES_64.pack(*record.starts)
-        size = max(record.sizes)
-        if len({record.sizes[lane] for lane in active}) > 1:
+        if any(record.sizes[lane] != record.size for lane in active):
             flags |= RecordFlag.LANE_SIZES
         if flags & RecordFlag.LANE_SIZES:
             tail += _SIZES.pack(*record.sizes)
@@ -89,7 +91,7 @@ def _encode(record: Record, form: AddressForm | None) -> bytes:
         flags,
         record.space,
         record.type,
-        size,
+        record.size,
         record.warp,
         record.active,
         record.pc,
@@ -163,6 +165,7 @@ def _decode(data: bytes) -> Record:
         space=Space(space),
         type=AccessType(kind_of_access),
         flags=flags,
+        size=size,
         starts=starts,
         sizes=sizes,
         address=address,

@@ -73,12 +73,14 @@ class Warp:
         else:
             found = [starts(lane) for lane in range(32)]
         sizes = [size] * 32 if isinstance(size, int) else [*size, *[0] * (32 - len(size))]
+        widest = max(bytes_of for start, bytes_of in zip(found, sizes, strict=True) if start is not None)
         return Record(
             kind=RecordKind.ACCESS,
             pc=pc,
             active=sum(1 << lane for lane in range(32) if found[lane] is not None),
             space=space,
             type=kind,
+            size=1 << (widest - 1).bit_length(),
             flags=flags | (0 if isinstance(size, int) else RecordFlag.LANE_SIZES),
             starts=tuple(start or 0 for start in found),
             sizes=tuple(sizes[lane] if found[lane] is not None else 0 for lane in range(32)),

@@ -179,7 +179,7 @@ class Recorder:
         self, pc: int = 0, *, block: int = 0, warp: int = 0, active: int = _FULL, mask: int = _FULL
     ) -> None:
         """Append ``__syncwarp(mask)``."""
-        self._append(RecordKind.WARP_SYNC, pc=pc, active=active, block=block, warp=warp, value=mask)
+        self._append(RecordKind.WARP_SYNC, pc=pc, active=active, block=block, warp=warp, address=mask)
 
     def thread_exit(self, *, block: int = 0, warp: int = 0, active: int = _FULL) -> None:
         """Append the end of the active lanes."""
@@ -197,7 +197,7 @@ class Recorder:
         self, pc: int = 0, *, block: int = 0, warp: int = 0, active: int = _FULL, pending: int = 0
     ) -> None:
         """Append ``cp.async.wait_group pending``."""
-        self._append(RecordKind.ASYNC_WAIT, pc=pc, active=active, block=block, warp=warp, value=pending)
+        self._append(RecordKind.ASYNC_WAIT, pc=pc, active=active, block=block, warp=warp, address=pending)
 
     def cluster_arrive(self, pc: int = 0, *, block: int = 0, warp: int = 0, active: int = _FULL) -> None:
         """Append ``barrier.cluster.arrive``."""
@@ -230,7 +230,7 @@ class Recorder:
     ) -> None:
         """Append an instruction that is counted only."""
         self._append(
-            RecordKind.NOT_ANALYSED, pc=pc, active=active, block=block, warp=warp, value=int(instruction)
+            RecordKind.NOT_ANALYSED, pc=pc, active=active, block=block, warp=warp, address=int(instruction)
         )
 
     def mbarrier(

@@ -1,0 +1,163 @@
+"""Bank conflicts, staging, races and large tiles in shared memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cuvein.vocabulary import RecordFlag, RecordKind, Space
+from reference.streams import Warp, launch
+
+if TYPE_CHECKING:
+    from conftest import Analyse
+
+    from reference.graph import Node
+
+SHARED = Space.SHARED
+GLOBAL = 0x7F00_0000_0000
+
+
+def total(histogram: dict[int, int]) -> int:
+    return sum(value * count for value, count in histogram.items())
+
+
+def conflict_ratio(node: Node) -> float:
+    return total(node.wavefronts) / total(node.ideal_wavefronts)
+
+
+def test_a_strided_read_conflicts(analysed: Analyse) -> None:
+    # s[i] = ...; __syncthreads(); ... = s[4 * i], one warp a block, two blocks
+    records = []
+    for block in range(2):
+        warp = Warp(block)
+        records.append(warp.write(0x40, lambda lane: 4 * lane, space=SHARED))
+        records.append(warp.barrier(0x50))
+        records.append(warp.read(0x60, lambda lane: 16 * lane, space=SHARED))
+    (graph,) = analysed([launch(grid=(2, 1, 1))], records)
+    store, load = graph.node(0x40), graph.node(0x60)
+    assert conflict_ratio(store) == 1
+    assert conflict_ratio(load) == 4
+    excess = sum(total(node.wavefronts) - total(node.ideal_wavefronts) for node in (store, load))
+    assert excess == 6
+    # Lane 0 meets its own word, lanes 1 to 7 the words of lanes 4 to 28; the others read what nobody wrote.
+    assert graph.out(0x60) == {(0x40, "thread"): 8, (0x40, "warp_diff_inst"): 56, (None, "cold"): 192}
+    assert graph.edge(0x60, 0x40, "warp_diff_inst").unordered == 0
+
+
+@pytest.mark.parametrize("barrier", [False, True])
+def test_words_written_by_one_thread_and_read_by_all(analysed: Analyse, barrier: bool) -> None:
+    warps = [Warp(warp=number) for number in range(4)]
+    records = [warps[0].write(0x40, {0: 0}, space=SHARED), warps[0].write(0x50, {0: 4}, space=SHARED)]
+    if barrier:
+        records += [warp.barrier(0x58) for warp in warps]
+    for warp in warps:
+        records.append(warp.read(0x60, lambda lane: 0, space=SHARED))
+        records.append(warp.read(0x70, lambda lane: 4, space=SHARED))
+    (graph,) = analysed([launch(block=(128, 1, 1))], records)
+    for store, load in ((0x40, 0x60), (0x50, 0x70)):
+        # The writer's warp comes first, and its lane 0 meets what it wrote itself: no race to see in this
+        # order. The other warps meet the read before theirs.
+        assert graph.out(load) == {
+            (store, "thread"): 4,
+            (load, "warp_same_inst"): 4 * 31 * 4,
+            (load, "block"): 3 * 4,
+        }
+        assert graph.edge(load, load, "block").unordered is None
+
+
+@pytest.mark.parametrize("barrier", [False, True])
+def test_another_warp_first_reads_what_one_thread_wrote(analysed: Analyse, barrier: bool) -> None:
+    # The same kernel as above in the order that shows the race: read after write.
+    warps = [Warp(warp=number) for number in range(4)]
+    records = [warps[0].write(0x40, {0: 0}, space=SHARED), warps[0].write(0x50, {0: 4}, space=SHARED)]
+    if barrier:
+        records += [warp.barrier(0x58) for warp in warps]
+    for warp in reversed(warps):
+        records.append(warp.read(0x60, lambda lane: 0, space=SHARED))
+        records.append(warp.read(0x70, lambda lane: 4, space=SHARED))
+    (graph,) = analysed([launch(block=(128, 1, 1))], records)
+    for store, load in ((0x40, 0x60), (0x50, 0x70)):
+        assert graph.edge(load, store, "block").bytes == 4
+        assert graph.edge(load, store, "block").unordered == (0 if barrier else 4)
+
+
+@pytest.mark.parametrize("trailing", [False, True])
+def test_a_tile_loop_without_its_trailing_barrier(analysed: Analyse, trailing: bool) -> None:
+    # for (tile...) { s[t] = ...; barrier; ... = s[t ^ 32] (another warp's); [barrier] }
+    warps = [Warp(warp=number) for number in range(2)]
+    tiles = 3
+    records = []
+    for _ in range(tiles):
+        for number, warp in enumerate(warps):
+            records.append(warp.write(0x40, lambda lane, base=128 * number: base + 4 * lane, space=SHARED))
+        records += [warp.barrier(0x50) for warp in warps]
+        for number, warp in enumerate(warps):
+            base = 128 * (1 - number)
+            records.append(warp.read(0x60, lambda lane, base=base: base + 4 * lane, space=SHARED))
+        if trailing:
+            records += [warp.barrier(0x70) for warp in warps]
+    (graph,) = analysed([launch(block=(64, 1, 1))], records)
+    assert graph.edge(0x60, 0x40, "block").bytes == tiles * 256
+    assert graph.edge(0x60, 0x40, "block").unordered == 0
+    # Write after read: warp 0 stores the next tile where warp 1 may still read this one.
+    assert graph.edge(0x40, 0x60, "block").bytes == (tiles - 1) * 256
+    assert graph.edge(0x40, 0x60, "block").unordered == (0 if trailing else (tiles - 1) * 256)
+
+
+def test_an_asynchronous_double_buffer_is_two_accesses_a_copy(analysed: Analyse) -> None:
+    warp, stages = Warp(), 4
+    records = []
+    for stage in range(stages):
+        slot = 128 * (stage % 2)
+        source = GLOBAL + 128 * stage
+        records += [
+            warp.read(0x40, lambda lane, at=source: at + 4 * lane, flags=RecordFlag.ASYNC),
+            warp.write(0x41, lambda lane, at=slot: at + 4 * lane, space=SHARED, flags=RecordFlag.ASYNC),
+            warp.other(RecordKind.ASYNC_WAIT, 0x50, address=0),
+            warp.other(RecordKind.ASYNC_COMMIT, 0x60),
+            warp.read(0x70, lambda lane, at=slot: at + 4 * lane, space=SHARED),
+        ]
+    (graph,) = analysed([launch(allocations=[(GLOBAL, 4096)])], records)
+    assert graph.node(0x40).asynchronous
+    assert graph.node(0x41).asynchronous
+    assert not graph.node(0x70).asynchronous
+    assert graph.out(0x40) == {(None, "cold"): stages * 128}
+    assert graph.out(0x41) == {(None, "cold"): 256, (0x70, "thread"): (stages - 2) * 128}
+    # The last writer of what is read is the asynchronous copy.
+    assert graph.out(0x70) == {(0x41, "thread"): stages * 128}
+
+
+def test_160_kib_of_dynamic_shared_memory(analysed: Analyse) -> None:
+    words, threads = 160 * 1024 // 4, 1024
+    warps = [Warp(warp=number) for number in range(threads // 32)]
+    records = []
+    for pc, step in ((0x40, 0), (0x60, 1)):
+        for at in range(0, words, threads):
+            for number, warp in enumerate(warps):
+                first = at + 32 * number
+                starts = [(first + lane + step) % words * 4 for lane in range(32)]
+                records.append((warp.write if pc == 0x40 else warp.read)(pc, starts, space=SHARED))
+        records += [warp.barrier(pc + 0x10) for warp in warps]
+    (graph,) = analysed([launch(block=(threads, 1, 1))], records)
+    assert graph.out(0x40) == {(None, "cold"): words * 4}
+    # The neighbour is in the same warp for 31 lanes of 32.
+    assert graph.out(0x60) == {
+        (0x40, "warp_diff_inst"): words * 4 * 31 // 32,
+        (0x40, "block"): words * 4 // 32,
+    }
+    assert graph.edge(0x60, 0x40, "block").unordered == 0
+    assert graph.edge(0x60, 0x40, "warp_diff_inst").unordered == 0
+
+
+def test_slots_that_only_their_own_thread_uses(analysed: Analyse) -> None:
+    records = []
+    for block in range(3):
+        for number in range(2):
+            warp, base = Warp(block, number), 128 * number
+            starts = [base + 4 * lane for lane in range(32)]
+            for _ in range(2):
+                records += [warp.write(0x40, starts, space=SHARED), warp.read(0x50, starts, space=SHARED)]
+    (graph,) = analysed([launch(grid=(3, 1, 1), block=(64, 1, 1))], records)
+    assert graph.bytes_by_label() == {"cold": 3 * 256, "thread": 3 * 256 * 3}
+    assert graph.out(0x50) == {(0x40, "thread"): 3 * 256 * 2}
