@@ -183,7 +183,7 @@ class Node(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     allocations: list[AllocationTraffic]
 
 
-class Edge(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class Edge(msgspec.Struct, forbid_unknown_fields=True, frozen=True, gc=False):
     """Reuse: ``node`` touched bytes last touched by ``origin`` at the distance ``label``.
 
     ``origin`` is ``None`` exactly when the label is ``cold`` (the node "untracked"). ``count`` is the number

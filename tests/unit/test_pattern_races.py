@@ -1,0 +1,119 @@
+"""Race candidates: what fires, and above all what must not."""
+
+from __future__ import annotations
+
+import pytest
+
+from cuvein.patterns import Effect, Severity, Thresholds
+from unit.profiles.maker import Maker
+
+BYTES = 16 * 32 * 4
+
+
+def pair(later, earlier, label="block", unordered=64, space="shared"):
+    maker = Maker()
+    first = maker.node(earlier, space)
+    second = maker.node(later, space)
+    maker.edge(second, first, label, None, unordered)
+    return maker
+
+
+@pytest.mark.parametrize(
+    ("later", "earlier", "kind"),
+    [
+        ("read", "write", "RAW"),
+        ("write", "read", "WAR"),
+        ("write", "write", "WAW"),
+        ("read", "atomic", "RAW"),
+        ("atomic", "read", "WAR"),
+        ("atomic", "write", "WAW"),
+        ("write", "atomic", "WAW"),
+    ],
+)
+def test_direction_of_a_race(later, earlier, kind):
+    (finding,) = pair(later, earlier).findings("race-candidate")
+    assert (finding.variant, finding.evidence["direction"]) == (kind, kind)
+    assert [place.node for place in finding.places] == [1, 0]  # the later access first
+    assert finding.effect is Effect.CORRECTS
+    assert finding.severity is Severity.HIGH
+    assert finding.evidence["unordered_bytes"] == 64
+
+
+@pytest.mark.parametrize(
+    ("label", "scope", "needs"),
+    [
+        ("warp_diff_inst", "warp", "__syncwarp"),
+        ("block", "block", "__syncthreads"),
+        ("grid", "grid", "grid-wide"),
+    ],
+)
+def test_scope_names_the_barrier_that_is_missing(label, scope, needs):
+    (finding,) = pair("read", "write", label, space="global").findings("race-candidate")
+    assert finding.scope == scope
+    assert needs in finding.summary
+
+
+def test_the_widest_scope_of_a_pair_is_its_scope():
+    maker = Maker()
+    maker.node("write", "shared")
+    maker.node("read", "shared")
+    maker.edge(1, 0, "warp_diff_inst", BYTES // 2, 8)
+    maker.edge(1, 0, "block", None, 16)
+    (finding,) = maker.findings("race-candidate")
+    assert finding.scope == "block"
+    assert finding.evidence["unordered_bytes"] == 24
+    assert finding.evidence["unordered_warp_diff_inst_bytes"] == 8
+
+
+@pytest.mark.parametrize("unordered", [0, None])
+def test_ordered_or_unknown_is_no_candidate(unordered):
+    assert pair("read", "write", unordered=unordered).findings("race-candidate") == []
+
+
+def test_two_atomics_or_two_reads_never_race():
+    assert pair("atomic", "atomic", unordered=None).findings("race-candidate") == []
+    assert pair("read", "read", unordered=None).findings("race-candidate") == []
+
+
+def test_words_without_a_barrier():
+    """Case 4: one thread writes two shared words, all 128 threads read them."""
+    maker = Maker(block=(128, 1, 1))
+    maker.node("write", "shared", executions=1, lanes=1, words=2, size=8, wavefronts=1, ideal=1)
+    maker.node("read", "shared", executions=4, size=8, words=2, wavefronts=1, ideal=1)
+    maker.edge(1, 0, "warp_diff_inst", 8, 8)
+    maker.edge(1, 1, "warp_same_inst", 4 * 31 * 8)
+    maker.edge(1, 1, "block")
+    (finding,) = maker.findings("race-candidate")
+    assert finding.variant == "RAW"
+    assert [place.pc for place in finding.places] == [32, 16]
+
+
+def test_tile_loop_without_its_trailing_barrier():
+    """Case 4, second half: the next round's store meets the reads of this round."""
+    maker = Maker()
+    store, load = maker.node("write", "shared"), maker.node("read", "shared")
+    maker.edge(load, store, "block", None, 0)
+    maker.edge(store, load, "block", BYTES // 2, BYTES // 4)
+    (finding,) = maker.findings("race-candidate")
+    assert finding.variant == "WAR"
+    assert [place.node for place in finding.places] == [store, load]
+
+
+def test_threshold_is_exceeded_not_met():
+    maker = pair("read", "write", unordered=64)
+    assert maker.findings("race-candidate", Thresholds(race_bytes=64)) == []
+    assert maker.findings("race-candidate", Thresholds(race_bytes=63))
+
+
+def test_an_instruction_can_race_with_itself():
+    maker = Maker()
+    maker.node("write", "shared")
+    maker.edge(0, 0, "block", BYTES // 2, BYTES // 2)
+    (finding,) = maker.findings("race-candidate")
+    assert [place.node for place in finding.places] == [0]
+
+
+def test_races_rank_before_any_waste():
+    maker = pair("read", "write")
+    maker.node(sectors=32, executions=1000)
+    assert maker.findings()[0].pattern == "race-candidate"
