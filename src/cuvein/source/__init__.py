@@ -1,0 +1,51 @@
+"""From a program counter to source line, instruction and data object."""
+
+from __future__ import annotations
+
+from cuvein.source.cubin import Cubin, CubinFunction, CubinVariable
+from cuvein.source.lines import Frame, LineCoverage, LineTable
+from cuvein.source.locate import Locator, NodeSource
+from cuvein.source.missing import Missing
+from cuvein.source.modules import ModuleSource, ModuleStore
+from cuvein.source.names import demangle, short
+from cuvein.source.nvdisasm import Nvdisasm
+from cuvein.source.objects import DataObject, ObjectTraffic, objects_of, traffic_of
+from cuvein.source.sass import Disassembler, Instruction, cache_folder
+from cuvein.source.text import (
+    RecordedSource,
+    SourceFile,
+    SourceFinder,
+    SourceMode,
+    read_recorded_sources,
+    record_sources,
+)
+
+__all__ = [
+    "Cubin",
+    "CubinFunction",
+    "CubinVariable",
+    "DataObject",
+    "Disassembler",
+    "Frame",
+    "Instruction",
+    "LineCoverage",
+    "LineTable",
+    "Locator",
+    "Missing",
+    "ModuleSource",
+    "ModuleStore",
+    "NodeSource",
+    "Nvdisasm",
+    "ObjectTraffic",
+    "RecordedSource",
+    "SourceFile",
+    "SourceFinder",
+    "SourceMode",
+    "cache_folder",
+    "demangle",
+    "objects_of",
+    "read_recorded_sources",
+    "record_sources",
+    "short",
+    "traffic_of",
+]

@@ -1,0 +1,163 @@
+"""Everything about where a profile's nodes come from, in one place for the reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cuvein.source.lines import Frame, LineCoverage, LineTable
+from cuvein.source.missing import Missing
+from cuvein.source.modules import ModuleSource, ModuleStore
+from cuvein.source.names import demangle, short
+from cuvein.source.sass import Disassembler, Instruction, cache_folder
+from cuvein.source.text import RecordedSource, SourceFinder, read_recorded_sources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from cuvein.profile.model import LaunchProfile, Node
+    from cuvein.source.cubin import Cubin
+
+__all__ = ["Locator", "NodeSource"]
+
+
+@dataclass(frozen=True)
+class NodeSource:
+    """Where a node comes from.
+
+    Attributes
+    ----------
+    function
+        Demangled name of the function that holds the instruction.
+    frames
+        Source lines, innermost first, or why there are none.
+    instruction
+        The SASS instruction, or why there is none.
+    """
+
+    function: str
+    frames: tuple[Frame, ...] | Missing
+    instruction: Instruction | Missing
+
+    @property
+    def line(self) -> str | None:
+        """``file:line`` of the innermost frame, the file without its folder."""
+        if isinstance(self.frames, Missing):
+            return None
+        return f"{self.frames[0].file.rsplit('/', 1)[-1]}:{self.frames[0].line}"
+
+
+class Locator:
+    """Answers where the nodes of launch profiles come from; keeps what it read for the next question.
+
+    Parameters
+    ----------
+    store
+        Where the modules are.
+    disassembler
+        Gives the instructions; ``None`` leaves them out.
+    roots, recorded, check
+        For the source text, as `SourceFinder` takes them.
+    """
+
+    def __init__(
+        self,
+        store: ModuleStore,
+        disassembler: Disassembler | None = None,
+        roots: Iterable[Path] = (),
+        recorded: Mapping[str, RecordedSource] | None = None,
+        check: bool = False,
+    ) -> None:
+        self.store = store
+        self._disassembler = disassembler
+        self._roots = list(roots)
+        self._recorded = recorded or {}
+        self._check = check
+        self._tables: dict[str | None, LineTable | Missing] = {}
+        self._finders: dict[str | None, SourceFinder] = {}
+
+    @classmethod
+    def beside(
+        cls,
+        profile: Path,
+        sass: bool = True,
+        roots: Iterable[Path] = (),
+        sources: Iterable[ModuleSource] = (),
+        check: bool = False,
+    ) -> Locator:
+        """Make a locator for a launch profile's file, whose modules and sources lie beside it."""
+        folder = profile if profile.is_dir() else profile.parent
+        store = ModuleStore([folder], sources)
+        recorded = read_recorded_sources(folder)
+        return cls(
+            store,
+            Disassembler(store, cache=cache_folder()) if sass else None,
+            roots,
+            None if isinstance(recorded, Missing) else recorded,
+            check,
+        )
+
+    def lines(self, module: str | None) -> LineTable | Missing:
+        """Give the line table of a module, by its hash."""
+        if module not in self._tables:
+            cubin: Cubin | Missing = self.store.cubin(module)
+            self._tables[module] = cubin if isinstance(cubin, Missing) else LineTable.of(cubin)
+        return self._tables[module]
+
+    def node(self, profile: LaunchProfile, node: Node) -> NodeSource:
+        """Say where a node comes from."""
+        kernel = profile.launch.kernel
+        function = profile.launch.functions[node.function]
+        table = self.lines(kernel.module)
+        frames: tuple[Frame, ...] | Missing
+        if isinstance(table, Missing):
+            frames = table
+        else:
+            frames = table.at(function.mangled, node.pc, kernel.mangled) or self._no_line(
+                table, function.name
+            )
+        if self._disassembler is None:
+            instruction: Instruction | Missing = Missing("instructions were not asked for")
+        else:
+            instruction = self._disassembler.instruction(
+                kernel.module, function.mangled, node.pc, kernel.mangled
+            )
+        return NodeSource(function.name or demangle(function.mangled), frames, instruction)
+
+    def nodes(self, profile: LaunchProfile) -> dict[int, NodeSource]:
+        """Say where every node of a profile comes from, by id."""
+        launch = profile.launch
+        if self._disassembler is not None and launch.kernel.module is not None:
+            used = {launch.functions[node.function].mangled for node in profile.nodes}
+            self._disassembler.prepare(launch.kernel.module, sorted(used), launch.kernel.mangled)
+        return {node.id: self.node(profile, node) for node in profile.nodes}
+
+    def coverage(self, profile: LaunchProfile) -> LineCoverage | Missing:
+        """Say how many of the kernel's memory instructions have a line, and what to do when not all have."""
+        launch = profile.launch
+        table = self.lines(launch.kernel.module)
+        if isinstance(table, Missing):
+            return table
+        places = {(launch.functions[node.function].mangled, node.pc) for node in profile.nodes}
+        return table.coverage(sorted(places), launch.kernel.mangled)
+
+    def sources(self, profile: LaunchProfile) -> SourceFinder:
+        """Give the finder of source text for a profile's module."""
+        module = profile.launch.kernel.module
+        if module not in self._finders:
+            table = self.lines(module)
+            compiled = {} if isinstance(table, Missing) else table.files()
+            self._finders[module] = SourceFinder(self._roots, self._recorded, compiled, self._check)
+        return self._finders[module]
+
+    def files(self, profile: LaunchProfile) -> set[str]:
+        """Give the source files of a profile's nodes, as the compiler recorded them."""
+        places = (self.node(profile, node).frames for node in profile.nodes)
+        return {frame.file for frames in places if not isinstance(frames, Missing) for frame in frames}
+
+    @staticmethod
+    def _no_line(table: LineTable, function: str) -> Missing:
+        if table.damaged:
+            return Missing(table.damaged, "record the module again")
+        return Missing(f"{short(function)} has no line here", "compile it with -lineinfo too")
