@@ -1,0 +1,60 @@
+"""Fixtures of the tests that need a GPU; without one, all of them are skipped with the reason."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from harness import build, device, session, summary  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = HERE.parents[1]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Without a GPU there is nothing to record.
+    if (folder := os.environ.get("CUVEIN_RESULTS")) and not isinstance(device.find(), str):
+        config.pluginmanager.register(summary.Summary(Path(folder)), "cuvein-summary")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    gpu = device.find()
+    for item in items:
+        if not item.path.is_relative_to(HERE):
+            continue
+        item.add_marker(pytest.mark.gpu)
+        if isinstance(gpu, str):
+            item.add_marker(pytest.mark.skip(reason=f"needs a GPU: {gpu}"))
+
+
+@pytest.fixture(scope="session")
+def programs() -> dict[str, str]:
+    """Every example and test kernel, compiled, by name."""
+    gpu = device.find()
+    assert not isinstance(gpu, str)
+    sources = sorted((ROOT / "examples").glob("*.cu")) + sorted((HERE / "kernels").glob("*.cu"))
+    names = [str(source.relative_to(ROOT)) for source in sources]
+    built = build.compile_all(names, ROOT, ROOT / "build" / "gpu" / "programs", gpu.architecture)
+    return {name: str(path) for name, path in built.items()}
+
+
+@pytest.fixture(scope="session")
+def plain() -> Callable[..., session.Outcome]:
+    """Runs a command without cuvein, each only once."""
+    outcomes: dict[tuple[str, ...], session.Outcome] = {}
+
+    def run(*command: str) -> session.Outcome:
+        if command not in outcomes:
+            outcomes[command] = session.execute(list(command))
+        return outcomes[command]
+
+    return run

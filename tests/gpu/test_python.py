@@ -1,0 +1,119 @@
+"""PyTorch, Triton, CuPy and Numba programs: results unchanged, profiles in order."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from harness import session
+
+from cuvein.profile import violations
+
+if TYPE_CHECKING:
+    from cuvein.profile import LaunchProfile
+
+PROGRAMS = Path(__file__).parents[2] / "examples" / "python"
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def need(*packages: str) -> None:
+    for package in packages:
+        if find_spec(package) is None:
+            pytest.skip(f"needs {package}")
+
+
+def run(program: str, folder: Path, *options: str) -> session.Session:
+    command = [sys.executable, str(PROGRAMS / program)]
+    without = session.execute(command, timeout=200)
+    assert without.status == 0, str(without)
+    result = session.profile(folder, command, *options, timeout=200)
+    assert (result.outcome.status, result.outcome.stdout) == (0, without.stdout), str(result.outcome)
+    for profile in result.profiles:
+        assert violations(profile) == [], profile.launch.kernel.name
+        assert profile.incomplete is None
+    return result
+
+
+def named(run: session.Session, *words: str) -> list[LaunchProfile]:
+    return [
+        profile
+        for profile in run.profiles
+        if any(word in profile.launch.kernel.name.lower() for word in words)
+    ]
+
+
+def total(profile: LaunchProfile, **wanted: str) -> int:
+    return sum(
+        node.bytes
+        for node in profile.nodes
+        if all(getattr(node, key) == value for key, value in wanted.items())
+    )
+
+
+@pytest.fixture(scope="module")
+def torch_run(tmp_path_factory: pytest.TempPathFactory) -> session.Session:
+    need("torch")
+    return run("torch_ops.py", tmp_path_factory.mktemp("torch"))
+
+
+def test_torch_operators_are_all_profiled(torch_run: session.Session) -> None:
+    assert named(torch_run, "softmax")
+    assert named(torch_run, "layer_norm", "layernorm")
+    assert named(torch_run, "gemm", "cutlass", "nvjet", "xmma", "magma")
+    assert named(torch_run, "scan", "cumsum")
+    assert named(torch_run, "index", "gather", "embedding")
+
+
+def test_torch_softmax_writes_each_element_once(torch_run: session.Session) -> None:
+    """64 rows of 1000 floats; PyTorch stores nothing else in global memory."""
+    (profile,) = named(torch_run, "softmax")
+    assert total(profile, space="global", type="write") == 64 * 1000 * 4
+    cold = sum(
+        edge.bytes
+        for edge in profile.edges
+        if edge.label == "cold" and profile.nodes[edge.node].space == "global"
+    )
+    assert cold == 2 * 64 * 1000 * 4
+
+
+def test_triton_softmax(tmp_path: Path) -> None:
+    need("torch", "triton")
+    result = run("triton_softmax.py", tmp_path, "--kernel-name", "softmax_kernel")
+    (profile,) = result.profiles
+    rows, columns = 32, 781
+    assert total(profile, space="global", type="write") == rows * columns * 4
+    assert total(profile, space="global", type="read") == rows * columns * 4
+    edges = [edge for edge in profile.edges if profile.nodes[edge.node].space == "global"]
+    assert {edge.label for edge in edges} == {"cold"}
+
+
+def test_cupy_saxpy(tmp_path: Path) -> None:
+    need("cupy")
+    result = run("cupy_saxpy.py", tmp_path, "--kernel-name", "saxpy")
+    (profile,) = result.profiles
+    labels = {
+        (profile.nodes[edge.node].type, edge.label): edge.bytes
+        for edge in profile.edges
+        if profile.nodes[edge.node].type == "write"
+    }
+    assert labels == {("write", "thread"): 4 * 4096}
+    assert total(profile, type="read") == 8 * 4096
+    assert sum(edge.bytes for edge in profile.edges if edge.label == "cold") == 8 * 4096
+
+
+def test_numba_reduce(tmp_path: Path) -> None:
+    need("numba")
+    result = run("numba_reduce.py", tmp_path, "--kernel-name", "total_kernel")
+    (profile,) = result.profiles
+    blocks, threads = 16, 128
+    assert total(profile, space="shared", type="write") == blocks * 8 * (threads + threads - 1)
+    atomics = [
+        edge
+        for edge in profile.edges
+        if profile.nodes[edge.node].type == "atomic" and profile.nodes[edge.node].space == "global"
+    ]
+    assert {edge.label: edge.bytes for edge in atomics} == {"cold": 8, "grid": 8 * (blocks - 1)}
