@@ -22,8 +22,9 @@ constexpr uint8_t kNewContext = 0, kAsItIs = 1;
 // The 48-bit difference that means: the address itself follows.
 constexpr int64_t kFullAddress = -(int64_t{1} << 47);
 
-constexpr uint8_t kMostConfidence = 2;
-constexpr size_t kLongestPackedRecord = 64 + kLongestPackedLanes + kLongestRecord;
+constexpr uint8_t kMostTrust = 2;
+constexpr size_t kLongestToken = 64;
+constexpr size_t kLongestLanes = kLongestPackedLanes + kLongestRecord;
 
 uint64_t quotient(uint64_t difference, uint64_t distance) {
   auto by = static_cast<int64_t>(distance);
@@ -69,35 +70,59 @@ Context make_context(const RecordHeader& header) {
 
 }  // namespace
 
-void Context::learn(const RecordHeader& header, bool hit) {
-  if (hit) {
-    if (confidence < kMostConfidence) ++confidence;
-  } else if (confidence > 0) {
-    --confidence;
-  } else {
-    const uint64_t difference = header.address - address;
-    if (header.block == block) {
-      if (header.warp == warp)
-        repeat_step = difference;
-      else
-        warp_step = quotient(difference, static_cast<uint64_t>(header.warp) - warp);
-    } else if (header.warp == warp) {
-      block_step = quotient(difference, header.block - block);
-    }
-  }
-  address = header.address;
-  block = header.block;
-  warp = header.warp;
-  mask = header.active;
-  value = header.value;
-}
+History::History() : last_of_warp_(size_t{1} << kSlotBits), visits_(size_t{1} << kVisitBits) { clear(); }
 
 void History::clear() {
   contexts_.clear();
-  std::fill(last_of_warp_.begin(), last_of_warp_.end(), -1);
-  block_ = 0;
-  warp_ = 0;
-  slot_ = slot(0, 0);
+  ++generation_;
+  // Half of the generation is kept with the slots: wipe them before it repeats.
+  if ((generation_ & 0xffff) == 0) ++generation_;
+  if ((generation_ & 0xffff) == 1) std::fill(last_of_warp_.begin(), last_of_warp_.end(), 0);
+  move_to(0, 0);
+}
+
+uint64_t History::predict(const Context& context, int32_t index) {
+  const uint64_t hash = (place_ ^ static_cast<uint64_t>(index)) * 0xbf58476d1ce4e5b9u;
+  visit_ = &visits_[hash >> (64 - kVisitBits)];
+  visit_key_ = (hash & 0xffffffff) << 32 | generation_;
+  by_steps_ = context.address + (block_ - context.block) * context.block_step +
+              (static_cast<uint64_t>(warp_) - context.warp) * context.warp_step;
+  if (visit_->key == visit_key_) {
+    by_repeat_ = visit_->address + context.repeat_step;
+    if (context.trust_repeat) return by_repeat_;
+    return context.trust_steps ? by_steps_ : visit_->address;
+  }
+  return context.trust_steps ? by_steps_ : context.address;
+}
+
+void History::learn(Context* context, const RecordHeader& header) {
+  if (visit_->key == visit_key_) {
+    if (by_repeat_ == header.address) {
+      if (context->trust_repeat < kMostTrust) ++context->trust_repeat;
+    } else if (context->trust_repeat) {
+      --context->trust_repeat;
+    } else {
+      context->repeat_step = header.address - visit_->address;
+    }
+  }
+  if (block_ != context->block || warp_ != context->warp) {
+    if (by_steps_ == header.address) {
+      if (context->trust_steps < kMostTrust) ++context->trust_steps;
+    } else if (context->trust_steps) {
+      --context->trust_steps;
+    } else if (block_ == context->block) {
+      context->warp_step =
+          quotient(header.address - context->address, static_cast<uint64_t>(warp_) - context->warp);
+    } else if (warp_ == context->warp) {
+      context->block_step = quotient(header.address - context->address, block_ - context->block);
+    }
+  }
+  *visit_ = {visit_key_, header.address};
+  context->address = header.address;
+  context->block = block_;
+  context->warp = warp_;
+  context->mask = header.active;
+  context->value = header.value;
 }
 
 RecordEncoder::RecordEncoder() : index_(1024, -1) {}
@@ -105,8 +130,7 @@ RecordEncoder::RecordEncoder() : index_(1024, -1) {}
 void RecordEncoder::clear() {
   History::clear();
   std::fill(index_.begin(), index_.end(), -1);
-  used_ = 0;
-  decoded_ = 0;
+  token_bytes_ = lane_bytes_ = decoded_ = 0;
 }
 
 int32_t RecordEncoder::find_context(const RecordHeader& header, bool* fresh) {
@@ -135,19 +159,21 @@ void RecordEncoder::grow_index() {
 
 void RecordEncoder::append(const unsigned char* bytes, size_t length) {
   if (static_cast<RecordKind>(bytes[1]) == RecordKind::kPadding) return;
-  if (buffer_.size() - used_ < kLongestPackedRecord)
-    buffer_.resize(buffer_.size() * 2 + kLongestPackedRecord);
+  if (tokens_.size() - token_bytes_ < kLongestToken) tokens_.resize(tokens_.size() * 2 + kLongestToken);
+  if (length > sizeof(RecordHeader) && lanes_.size() - lane_bytes_ < kLongestLanes)
+    lanes_.resize(lanes_.size() * 2 + kLongestLanes);
   Record record;
   normalise(bytes, length, &record);
   const RecordHeader& header = record.header;
-  uint8_t* control = buffer_.data() + used_;
+  uint8_t* control = tokens_.data() + token_bytes_;
   uint8_t* out = control + 1;
   decoded_ += length;
   if (!lanes_packable(record)) {
     *control = kEscape;
     *out++ = kAsItIs;
-    std::memcpy(out, &record, length);
-    used_ = static_cast<size_t>(out + length - buffer_.data());
+    token_bytes_ += 2;
+    std::memcpy(lanes_.data() + lane_bytes_, &record, length);
+    lane_bytes_ += length;
     return;
   }
 
@@ -165,9 +191,7 @@ void RecordEncoder::append(const unsigned char* bytes, size_t length) {
       *out++ = header.warp;
       out = store(out, header.block);
     }
-    block_ = header.block;
-    warp_ = header.warp;
-    slot_ = slot(block_, warp_);
+    move_to(header.block, header.warp);
   }
 
   int32_t index = expected_context();
@@ -204,7 +228,7 @@ void RecordEncoder::append(const unsigned char* bytes, size_t length) {
     bits |= kValueStored;
     out = put_varint(out, zigzag(header.value));
   }
-  const auto difference = static_cast<int64_t>(header.address - context.predict(header.block, header.warp));
+  const auto difference = static_cast<int64_t>(header.address - predict(context, index));
   if (difference != 0) {
     const int64_t units = difference >> context.shift;
     const bool exact = static_cast<int64_t>(static_cast<uint64_t>(units) << context.shift) == difference;
@@ -222,10 +246,13 @@ void RecordEncoder::append(const unsigned char* bytes, size_t length) {
       if (!fits) out = store(out, header.address);
     }
   }
-  context.learn(header, difference == 0);
+  learn(&context, header);
   *control = static_cast<uint8_t>(bits);
-  if (length > sizeof(RecordHeader)) out = pack_lanes(record, out);
-  used_ = static_cast<size_t>(out - buffer_.data());
+  token_bytes_ = static_cast<size_t>(out - tokens_.data());
+  if (length > sizeof(RecordHeader)) {
+    uint8_t* lanes = lanes_.data() + lane_bytes_;
+    lane_bytes_ += static_cast<size_t>(pack_lanes(record, lanes) - lanes);
+  }
 }
 
 const uint8_t* RecordDecoder::decode_context(const uint8_t* in, int32_t* context) {
@@ -250,30 +277,30 @@ const uint8_t* RecordDecoder::decode_context(const uint8_t* in, int32_t* context
   return in;
 }
 
-const uint8_t* RecordDecoder::decode_record(const uint8_t* in, Record* record) {
+bool RecordDecoder::decode_record(const uint8_t** tokens, const uint8_t** lanes, Record* record) {
+  const uint8_t* in = *tokens;
   const unsigned bits = *in++;
   const unsigned place = bits >> kPlaceBit & 3;
-  if ((bits & 3) == kEscape && place == kSame && bits == kEscape && *in == kAsItIs) {
-    ++in;
+  if (bits == kEscape && *in == kAsItIs) {
     size_t length;
-    if (check_record(in, kLongestRecord, &length) || static_cast<RecordKind>(in[1]) == RecordKind::kPadding)
-      return nullptr;
-    normalise(in, length, record);
-    return in + length;
+    if (check_record(*lanes, kLongestRecord, &length) ||
+        static_cast<RecordKind>((*lanes)[1]) == RecordKind::kPadding)
+      return false;
+    normalise(*lanes, length, record);
+    *lanes += length;
+    *tokens = in + 1;
+    return true;
   }
 
   if (place != kSame) {
     if (place == kNear || place == kFar) {
       const uint32_t packed = place == kNear ? load<uint16_t>(in) : load<uint32_t>(in);
       in += place == kNear ? 2 : 4;
-      warp_ = packed & 31;
-      block_ += static_cast<uint64_t>(unzigzag(packed >> 5));
+      move_to(block_ + static_cast<uint64_t>(unzigzag(packed >> 5)), packed & 31);
     } else {
-      warp_ = *in++;
-      block_ = load<uint64_t>(in);
-      in += 8;
+      move_to(load<uint64_t>(in + 1), *in);
+      in += 9;
     }
-    slot_ = slot(block_, warp_);
   }
 
   int32_t index;
@@ -289,11 +316,11 @@ const uint8_t* RecordDecoder::decode_record(const uint8_t* in, Record* record) {
       in += 2;
       break;
     default:
-      if (*in++ != kNewContext) return nullptr;
+      if (*in++ != kNewContext) return false;
       in = decode_context(in, &index);
-      if (!in) return nullptr;
+      if (!in) return false;
   }
-  if (index < 0 || static_cast<size_t>(index) >= contexts_.size()) return nullptr;
+  if (index < 0 || static_cast<size_t>(index) >= contexts_.size()) return false;
   follow(index);
 
   Context& context = contexts_[static_cast<size_t>(index)];
@@ -308,7 +335,7 @@ const uint8_t* RecordDecoder::decode_record(const uint8_t* in, Record* record) {
   }
   header.value = context.value;
   if (bits & kValueStored) header.value = unzigzag(get_varint(in));
-  header.address = context.predict(block_, warp_);
+  header.address = predict(context, index);
   const unsigned code = bits >> kAddressBit & 3;
   if (code != kPredicted) {
     int64_t units;
@@ -329,31 +356,30 @@ const uint8_t* RecordDecoder::decode_record(const uint8_t* in, Record* record) {
       header.address += static_cast<uint64_t>(units) << context.shift;
     }
   }
-  context.learn(header, code == kPredicted);
-  if (header.length * kRecordUnit > sizeof(RecordHeader)) return unpack_lanes(*record, in);
-  return in;
+  learn(&context, header);
+  *tokens = in;
+  if (header.length * kRecordUnit > sizeof(RecordHeader)) *lanes = unpack_lanes(*record, *lanes);
+  return *lanes != nullptr;
 }
 
-const char* RecordDecoder::decode(const uint8_t* packed, size_t bytes, size_t decoded,
-                                  std::vector<unsigned char>* out) {
-  History::clear();
-  const uint8_t* end = packed + bytes;
+const char* RecordDecoder::decode(const uint8_t* tokens, size_t token_bytes, const uint8_t* lanes,
+                                  size_t lane_bytes, size_t decoded, std::vector<unsigned char>* out) {
+  clear();
+  const uint8_t* const token_end = tokens + token_bytes;
+  const uint8_t* const lane_end = lanes + lane_bytes;
   if (out->size() < decoded) out->resize(decoded);
   unsigned char* to = out->data();
   unsigned char* const last = to + decoded;
-  while (packed < end) {
+  while (tokens < token_end) {
     Record record;
-    packed = decode_record(packed, &record);
-    if (!packed || packed > end) return "holds a record that makes no sense";
+    if (!decode_record(&tokens, &lanes, &record) || tokens > token_end || lanes > lane_end)
+      return "holds a record that makes no sense";
     const size_t length = size_t{record.header.length} * kRecordUnit;
     if (length > static_cast<size_t>(last - to)) return "holds more records than it says";
-    if (length == sizeof(RecordHeader))
-      std::memcpy(to, &record, sizeof(RecordHeader));
-    else
-      std::memcpy(to, &record, length);
+    std::memcpy(to, &record, length);
     to += length;
   }
-  return to == last ? nullptr : "holds fewer records than it says";
+  return to == last && lanes == lane_end ? nullptr : "holds fewer records than it says";
 }
 
 }  // namespace cuvein::trace

@@ -21,44 +21,61 @@ struct Context {
   int64_t value = 0;
   uint32_t mask = 0xffffffff;
   uint8_t warp = 0;
-  uint8_t shift = 0;       // addresses are multiples of 2^shift
-  uint8_t confidence = 0;  // right predictions of late
+  uint8_t shift = 0;  // addresses are multiples of 2^shift
+  // Right predictions of late: from other warps by the steps, from the same warp by repeat_step.
+  uint8_t trust_steps = 0, trust_repeat = 0;
   int32_t successor = -1;  // the context that followed in the same warp
+};
 
-  uint64_t predict(uint64_t to_block, uint8_t to_warp) const {
-    if (to_block == block && to_warp == warp) return address + repeat_step;
-    return address + (to_block - block) * block_step + (static_cast<uint64_t>(to_warp) - warp) * warp_step;
-  }
-  void learn(const RecordHeader& header, bool hit);
+// What a warp last did in a context.
+struct Visit {
+  uint64_t key = 0;
+  uint64_t address = 0;
 };
 
 // What encoder and decoder know alike after the same records.
 class History {
  public:
+  History();
   void clear();
 
  protected:
-  static constexpr unsigned kWarpSlots = 4096;
-  static constexpr size_t kMostContexts = 65536;
-  static unsigned slot(uint64_t block, uint8_t warp) {
-    return static_cast<unsigned>((block * 32 + warp) * 0x9e3779b97f4a7c15u >> 52);
+  static constexpr unsigned kSlotBits = 14, kVisitBits = 17;
+  static constexpr size_t kMostContexts = 65535;
+  void move_to(uint64_t block, uint8_t warp) {
+    block_ = block;
+    warp_ = warp;
+    place_ = (block * 32 + warp + 1) * 0x9e3779b97f4a7c15u;
   }
+  // The context that follows the warp's last one by experience, or -1.
   int32_t expected_context() const {
-    int32_t last = last_of_warp_[slot_];
-    return last < 0 ? -1 : contexts_[static_cast<size_t>(last)].successor;
+    const uint32_t last = last_of_warp_[slot()];
+    return last >> 16 == (generation_ & 0xffff) ? contexts_[last & 0xffff].successor : -1;
   }
   void follow(int32_t context) {
-    int32_t& last = last_of_warp_[slot_];
-    if (last >= 0) contexts_[static_cast<size_t>(last)].successor = context;
-    last = context;
+    uint32_t& last = last_of_warp_[slot()];
+    if (last >> 16 == (generation_ & 0xffff)) contexts_[last & 0xffff].successor = context;
+    last = generation_ << 16 | static_cast<uint32_t>(context);
   }
+  // Where the warp will access in the context; to be followed by learn() with the truth.
+  uint64_t predict(const Context& context, int32_t index);
+  void learn(Context* context, const RecordHeader& header);
 
   std::vector<Context> contexts_;
-  std::vector<int32_t> last_of_warp_ =
-      std::vector<int32_t>(kWarpSlots, -1);  // by slot: context of its last record
   uint64_t block_ = 0;
   uint8_t warp_ = 0;
-  unsigned slot_ = slot(0, 0);
+
+ private:
+  unsigned slot() const { return static_cast<unsigned>(place_ >> (64 - kSlotBits)); }
+
+  uint64_t place_ = 0;       // hash of block and warp
+  uint32_t generation_ = 0;  // of the chunk, so that the tables need not be wiped for each
+  std::vector<uint32_t>
+      last_of_warp_;           // by slot: low half of the generation, context of the warp's last record
+  std::vector<Visit> visits_;  // by hash of context and warp
+  Visit* visit_ = nullptr;     // the one predict() looked at
+  uint64_t visit_key_ = 0;
+  uint64_t by_steps_ = 0, by_repeat_ = 0;  // its two predictions
 };
 
 class RecordEncoder : private History {
@@ -66,8 +83,11 @@ class RecordEncoder : private History {
   RecordEncoder();
   // A record that check_record() finds valid. Padding leaves no trace.
   void append(const unsigned char* record, size_t length);
-  const uint8_t* data() const { return buffer_.data(); }
-  size_t bytes() const { return used_; }
+  // The packed records are two streams: what deflate shrinks further, and bit-packed lanes, which it may not.
+  const uint8_t* tokens() const { return tokens_.data(); }
+  size_t token_bytes() const { return token_bytes_; }
+  const uint8_t* lanes() const { return lanes_.data(); }
+  size_t lane_bytes() const { return lane_bytes_; }
   size_t decoded_bytes() const { return decoded_; }
   bool full() const { return contexts_.size() >= kMostContexts; }
   void clear();
@@ -76,22 +96,23 @@ class RecordEncoder : private History {
   int32_t find_context(const RecordHeader& header, bool* fresh);
   void grow_index();
 
-  std::vector<uint8_t> buffer_;
-  size_t used_ = 0;
+  std::vector<uint8_t> tokens_, lanes_;
+  size_t token_bytes_ = 0, lane_bytes_ = 0;
   size_t decoded_ = 0;
   std::vector<int32_t> index_;  // open addressing: hash of the fixed fields -> context
 };
 
 class RecordDecoder : private History {
  public:
-  // Bytes that must be readable after the packed ones; what is read there is never used.
+  // Bytes that must be readable after either stream; what is read there is never used.
   static constexpr size_t kPadding = 512;
-  // Null, or what is wrong. The records are the first `decoded` bytes of *out then; it is larger than that.
-  const char* decode(const uint8_t* packed, size_t bytes, size_t decoded, std::vector<unsigned char>* out);
+  // Null, or what is wrong. The records are the first `decoded` bytes of *out then; it may be larger.
+  const char* decode(const uint8_t* tokens, size_t token_bytes, const uint8_t* lanes, size_t lane_bytes,
+                     size_t decoded, std::vector<unsigned char>* out);
 
  private:
-  // Where the next record begins, null when this one makes no sense.
-  const uint8_t* decode_record(const uint8_t* in, Record* record);
+  // Advances both streams over one record; false when it makes no sense.
+  bool decode_record(const uint8_t** tokens, const uint8_t** lanes, Record* record);
   const uint8_t* decode_context(const uint8_t* in, int32_t* context);
 };
 

@@ -63,6 +63,14 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == 32);
 
+// The content of a records chunk (itself never compressed) begins with this; tokens and lanes follow. Each is
+// deflated when it is stored in fewer bytes than it has.
+struct RecordsHeader {
+  uint32_t tokens, tokens_stored;
+  uint32_t lanes, lanes_stored;
+};
+static_assert(sizeof(RecordsHeader) == 16);
+
 // Limits that keep a hostile file from asking for memory it does not fill.
 constexpr uint32_t kMostContent = 1u << 30;
 constexpr uint32_t kMostDecoded = 64u << 20;  // of one records chunk

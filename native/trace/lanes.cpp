@@ -50,25 +50,25 @@ uint8_t* pack_offsets(const int64_t* offsets, unsigned count, uint8_t* out) {
   int64_t border = 0;
   bool two = false;
   if (low.width >= kWorthTwoFrames && count > 2) {
-    int64_t sorted[kWarpLanes];
-    std::copy_n(units, count, sorted);
-    std::sort(sorted, sorted + count);
-    unsigned split = 1;
-    uint64_t widest = 0;
-    for (unsigned i = 1; i < count; ++i) {
-      uint64_t gap = static_cast<uint64_t>(sorted[i]) - static_cast<uint64_t>(sorted[i - 1]);
-      if (gap > widest) {
-        widest = gap;
-        split = i;
+    // Far apart means that the gap is wider than either side, so the middle lies in it.
+    const int64_t middle =
+        *least + static_cast<int64_t>((static_cast<uint64_t>(*most) - static_cast<uint64_t>(*least)) / 2);
+    int64_t low_most = *least, high_least = *most;
+    unsigned lower = 0;
+    for (unsigned i = 0; i < count; ++i) {
+      if (units[i] <= middle) {
+        low_most = std::max(low_most, units[i]);
+        ++lower;
+      } else {
+        high_least = std::min(high_least, units[i]);
       }
     }
-    Frame first{sorted[0], bits(static_cast<uint64_t>(sorted[split - 1]) - static_cast<uint64_t>(sorted[0]))};
-    Frame second{sorted[split],
-                 bits(static_cast<uint64_t>(sorted[count - 1]) - static_cast<uint64_t>(sorted[split]))};
+    const Frame first{*least, bits(static_cast<uint64_t>(low_most) - static_cast<uint64_t>(*least))};
+    const Frame second{high_least, bits(static_cast<uint64_t>(*most) - static_cast<uint64_t>(high_least))};
     // A second frame costs a bit a lane and itself.
-    if (count + split * first.width + (count - split) * second.width + 64 < count * low.width) {
+    if (count + lower * first.width + (count - lower) * second.width + 64 < count * low.width) {
       two = true;
-      border = sorted[split];
+      border = high_least;
       low = first;
       high = second;
     }

@@ -93,12 +93,11 @@ class TraceReader::Implementation {
       return damaged(" is cut off: the " + std::string(kind) + " chunk at byte " + number(position_) +
                      " needs " + number(header.stored) + " bytes and " + number(left - sizeof(header)) +
                      " follow");
-    const bool packed = header.kind == ChunkKind::kRecords;
-    if (header.content > kMostContent || header.decoded > (packed ? kMostDecoded : kMostContent) ||
-        (packed ? header.decoded > uint64_t{header.content} * kLongestRecord
-                : header.decoded != header.content) ||
-        (header.compression == Compression::kNone ? header.content != header.stored
-                                                  : header.content > header.stored * kMostInflation))
+    const bool records = header.kind == ChunkKind::kRecords;
+    const bool plain = header.compression == Compression::kNone;
+    if (header.content > kMostContent || header.decoded > (records ? kMostDecoded : kMostContent) ||
+        (records ? !plain : header.decoded != header.content) ||
+        !plausible(header.content, header.stored, plain))
       return at(": the lengths of the " + std::string(kind) + " chunk are impossible");
 
     grow(&stored_, header.stored + RecordDecoder::kPadding);
@@ -106,16 +105,10 @@ class TraceReader::Implementation {
     if (header.payload_checksum != crc(stored_.data(), header.stored))
       return at(": the checksum of the " + std::string(kind) + " chunk is wrong");
     const unsigned char* content = stored_.data();
-    if (header.compression == Compression::kDeflate) {
-      grow(&content_, header.content + RecordDecoder::kPadding);
-      uLongf bytes = header.content;
-      if (uncompress(content_.data(), &bytes, stored_.data(), header.stored) != Z_OK ||
-          bytes != header.content)
-        return at(": the " + std::string(kind) + " chunk does not inflate");
-      content = content_.data();
-    }
-    if (packed) {
-      if (const char* problem = decoder_.decode(content, header.content, header.decoded, &decoded_))
+    if (!plain && !inflate(stored_.data(), header.stored, header.content, &content_, &content))
+      return at(": the " + std::string(kind) + " chunk does not inflate");
+    if (records) {
+      if (const char* problem = decode_records(header))
         return at(std::string(": the records chunk ") + problem);
       content = decoded_.data();
     }
@@ -148,6 +141,38 @@ class TraceReader::Implementation {
                : damaged(" was shortened while it was read, at byte " + number(position_));
   }
 
+  static bool plausible(uint64_t content, uint64_t stored, bool plain) {
+    return plain ? content == stored : content > stored && content <= stored * kMostInflation;
+  }
+
+  // *content: `bytes` bytes with padding after them, which stay where they are when they are not deflated.
+  static bool inflate(const unsigned char* stored, uint32_t stored_bytes, uint32_t bytes,
+                      std::vector<unsigned char>* buffer, const unsigned char** content) {
+    *content = stored;
+    if (stored_bytes == bytes) return true;
+    grow(buffer, bytes + RecordDecoder::kPadding);
+    *content = buffer->data();
+    uLongf inflated = bytes;
+    return uncompress(buffer->data(), &inflated, stored, stored_bytes) == Z_OK && inflated == bytes;
+  }
+
+  const char* decode_records(const ChunkHeader& chunk) {
+    RecordsHeader header;
+    if (chunk.stored < sizeof(header)) return "is too short";
+    std::memcpy(&header, stored_.data(), sizeof(header));
+    if (uint64_t{header.tokens_stored} + header.lanes_stored + sizeof(header) != chunk.stored ||
+        !plausible(header.tokens, header.tokens_stored, header.tokens == header.tokens_stored) ||
+        !plausible(header.lanes, header.lanes_stored, header.lanes == header.lanes_stored) ||
+        chunk.decoded > uint64_t{header.tokens} * kLongestRecord)
+      return "has impossible lengths";
+    const unsigned char *tokens, *lanes;
+    if (!inflate(stored_.data() + sizeof(header), header.tokens_stored, header.tokens, &content_, &tokens) ||
+        !inflate(stored_.data() + sizeof(header) + header.tokens_stored, header.lanes_stored, header.lanes,
+                 &lanes_, &lanes))
+      return "does not inflate";
+    return decoder_.decode(tokens, header.tokens, lanes, header.lanes, chunk.decoded, &decoded_);
+  }
+
   static void grow(std::vector<unsigned char>* buffer, size_t bytes) {
     if (buffer->size() < bytes) buffer->resize(bytes);
   }
@@ -173,7 +198,7 @@ class TraceReader::Implementation {
   bool ended_ = false;
   Status status_ = Status::kOk;
   Chunk last_{};
-  std::vector<unsigned char> stored_, content_, decoded_;
+  std::vector<unsigned char> stored_, content_, lanes_, decoded_;
   RecordDecoder decoder_;
 };
 

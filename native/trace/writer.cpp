@@ -23,9 +23,36 @@ using namespace trace;
 namespace {
 
 // Large enough for deflate and contexts to pay, small enough that little is lost with a killed program.
-constexpr size_t kChunkDecodedBytes = 2u << 20;
+constexpr size_t kChunkDecodedBytes = 16u << 20;
 constexpr std::chrono::seconds kChunkAge{1};
 constexpr int kDeflateLevel = 1;  // must keep up with the ring
+
+// Deflate takes long to find out that it can do nothing, so a sample is asked first.
+constexpr size_t kSampleBytes = 16u << 10;
+
+bool worth_deflating(const unsigned char* data, size_t bytes) {
+  if (bytes <= 2 * kSampleBytes) return true;
+  unsigned char shrunk[kSampleBytes - kSampleBytes / 16];
+  uLongf stored = sizeof(shrunk);
+  return compress2(shrunk, &stored, data + bytes / 2, kSampleBytes, kDeflateLevel) == Z_OK;
+}
+
+// Appends the bytes, deflated when that makes them fewer, and returns how many were appended.
+uint32_t append(std::vector<unsigned char>* out, const unsigned char* data, size_t bytes) {
+  const size_t before = out->size();
+  if (bytes > 0 && worth_deflating(data, bytes)) {
+    uLongf stored = compressBound(static_cast<uLong>(bytes));
+    out->resize(before + stored);
+    if (compress2(out->data() + before, &stored, data, static_cast<uLong>(bytes), kDeflateLevel) == Z_OK &&
+        stored < bytes) {
+      out->resize(before + stored);
+      return static_cast<uint32_t>(stored);
+    }
+    out->resize(before);
+  }
+  out->insert(out->end(), data, data + bytes);
+  return static_cast<uint32_t>(bytes);
+}
 
 }  // namespace
 
@@ -79,7 +106,8 @@ class TraceWriter::Implementation {
       record += length;
       if ((encoder_.decoded_bytes() >= kChunkDecodedBytes || encoder_.full()) && !flush()) return false;
     }
-    return encoder_.bytes() == 0 || std::chrono::steady_clock::now() - flushed_ < kChunkAge || flush();
+    return encoder_.decoded_bytes() == 0 || std::chrono::steady_clock::now() - flushed_ < kChunkAge ||
+           flush();
   }
 
   bool end(uint32_t launch, const char* incomplete) {
@@ -99,10 +127,19 @@ class TraceWriter::Implementation {
   bool flush() {
     if (!usable()) return false;
     flushed_ = std::chrono::steady_clock::now();
-    if (encoder_.bytes() == 0) return true;
-    bool written = chunk(ChunkKind::kRecords, encoder_.data(), encoder_.bytes(), encoder_.decoded_bytes());
+    if (encoder_.decoded_bytes() == 0) return true;
+    begin_chunk();
+    const size_t at = output_.size();
+    output_.resize(at + sizeof(RecordsHeader));
+    RecordsHeader header{};
+    header.tokens = static_cast<uint32_t>(encoder_.token_bytes());
+    header.lanes = static_cast<uint32_t>(encoder_.lane_bytes());
+    header.tokens_stored = append(&output_, encoder_.tokens(), encoder_.token_bytes());
+    header.lanes_stored = append(&output_, encoder_.lanes(), encoder_.lane_bytes());
+    std::memcpy(output_.data() + at, &header, sizeof(header));
+    const size_t decoded = encoder_.decoded_bytes();
     encoder_.clear();
-    return written;
+    return end_chunk(ChunkKind::kRecords, output_.size() - sizeof(ChunkHeader), decoded);
   }
 
   bool close() {
@@ -159,36 +196,31 @@ class TraceWriter::Implementation {
     return true;
   }
 
-  bool chunk(ChunkKind kind, const void* data, size_t bytes) { return chunk(kind, data, bytes, bytes); }
-
-  bool chunk(ChunkKind kind, const void* data, size_t bytes, size_t decoded) {
+  bool chunk(ChunkKind kind, const void* data, size_t bytes) {
     if (bytes > kMostContent)
-      return refuse(std::string("a ") + name(kind) + " of 1 GiB or more does not fit a trace");
-    // One buffer for header and payload: a chunk is one write, which leaves fewer half chunks behind.
-    const uLong bound = compressBound(static_cast<uLong>(bytes));
-    if (output_.size() < sizeof(ChunkHeader) + bound) output_.resize(sizeof(ChunkHeader) + bound);
+      return refuse(std::string("a ") + name(kind) + " of more than 1 GiB does not fit a trace");
+    begin_chunk();
+    append(&output_, static_cast<const unsigned char*>(data), bytes);
+    return end_chunk(kind, bytes, bytes);
+  }
+
+  // Header and payload are gathered: a chunk is one write, which leaves fewer half chunks behind.
+  void begin_chunk() { output_.assign(sizeof(ChunkHeader), 0); }
+
+  bool end_chunk(ChunkKind kind, size_t content, size_t decoded) {
+    const size_t stored = output_.size() - sizeof(ChunkHeader);
     ChunkHeader header{};
     header.marker = kChunkMarker;
     header.kind = kind;
-    header.compression = Compression::kDeflate;
-    unsigned char* payload = output_.data() + sizeof(header);
-    uLongf stored = bound;
-    if (bytes == 0 ||
-        compress2(payload, &stored, static_cast<const Bytef*>(data), static_cast<uLong>(bytes),
-                  kDeflateLevel) != Z_OK ||
-        stored >= bytes) {
-      header.compression = Compression::kNone;
-      stored = static_cast<uLongf>(bytes);
-      if (bytes) std::memcpy(payload, data, bytes);
-    }
+    header.compression = stored < content ? Compression::kDeflate : Compression::kNone;
     header.stored = static_cast<uint32_t>(stored);
-    header.content = static_cast<uint32_t>(bytes);
+    header.content = static_cast<uint32_t>(content);
     header.decoded = static_cast<uint32_t>(decoded);
     header.ordinal = ordinal_++;
-    header.payload_checksum = crc(payload, stored);
+    header.payload_checksum = crc(output_.data() + sizeof(header), stored);
     header.header_checksum = crc(&header, offsetof(ChunkHeader, header_checksum));
     std::memcpy(output_.data(), &header, sizeof(header));
-    return write(output_.data(), sizeof(header) + stored);
+    return write(output_.data(), output_.size());
   }
 
   bool write(const void* data, size_t bytes) {
