@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cuvein.source import Cubin, LineTable, Missing, ModuleStore
+from cuvein.source import Cubin, LineTable, Missing, ModuleStore, TraceModules
+from cuvein.trace import write
 from golden.modules.recorded import NAMES, module
 
 if TYPE_CHECKING:
@@ -115,3 +116,31 @@ def test_variables_of_the_module_are_listed() -> None:
     cubin = Cubin.of(module("lineinfo"))
     assert isinstance(cubin, Cubin)
     assert [(v.name, v.section, v.size) for v in cubin.variables] == [("table", ".nv.global", 1024)]
+
+
+def trace_with(path: Path) -> Path:
+    write(path, [], modules=[module(name) for name in NAMES])
+    return path
+
+
+def test_a_module_is_found_in_a_trace(tmp_path: Path) -> None:
+    store = ModuleStore(sources=[TraceModules(trace_with(tmp_path / "app.cuvein"))])
+    for name in NAMES:
+        assert store.data(hashlib.sha256(module(name)).hexdigest()) == module(name)
+    assert "is not beside the profile" in str(store.data("0" * 64))
+
+
+def test_a_damaged_trace_gives_what_comes_before_the_damage_and_a_reason(tmp_path: Path) -> None:
+    path = trace_with(tmp_path / "app.cuvein")
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    store = ModuleStore(sources=[TraceModules(path)])
+    assert store.data(hashlib.sha256(module(NAMES[0])).hexdigest()) == module(NAMES[0])
+    lost = store.data(hashlib.sha256(module(NAMES[-1])).hexdigest())
+    assert isinstance(lost, Missing)
+    assert str(path) in lost.why
+
+
+def test_a_trace_that_is_not_there_is_a_reason(tmp_path: Path) -> None:
+    missing = ModuleStore(sources=[TraceModules(tmp_path / "none")]).data(SHA256)
+    assert isinstance(missing, Missing)
+    assert "none" in missing.why

@@ -98,4 +98,9 @@ def test_shared_memory_is_no_object() -> None:
 
 def test_objects_are_named_by_what_is_known() -> None:
     names = [data_object.name for data_object in objects_of(launch_with())]
-    assert names == ["device allocation 0", "lib::table", "pool allocation 2", "managed allocation 3"]
+    assert names == [
+        "device allocation at 0x7f0000000000",
+        "lib::table",
+        "pool allocation at 0x7f0000200000",
+        "managed allocation at 0x7f0000300000",
+    ]

@@ -15,6 +15,8 @@ from golden.modules.recorded import NAMES, module, nvdisasm_text
 if TYPE_CHECKING:
     from pathlib import Path
 
+# Found once: it is asked for its version each time.
+TOOL = Nvdisasm.find()
 COMBINE = "_Z7combineIfEvPT_PKS0_i"
 
 
@@ -35,7 +37,7 @@ def sha256_of(name: str) -> str:
 def disassembler_of(
     *names: str, tool: Nvdisasm | Missing | None = None, cache: Path | None = None
 ) -> Disassembler:
-    return Disassembler(ModuleStore(sources=[Held(*map(module, names))]), tool, cache)
+    return Disassembler(ModuleStore(sources=[Held(*map(module, names))]), tool or TOOL, cache)
 
 
 def script(folder: Path, text: str, name: str = "nvdisasm") -> Path:
@@ -70,9 +72,9 @@ def instructions_of(listing: str) -> dict[tuple[str, int], tuple[str, dict[str, 
 
 
 def test_the_wheels_nvdisasm_is_found() -> None:
-    found = Nvdisasm.find()
-    assert isinstance(found, Nvdisasm)
-    assert re.fullmatch(r"13\.\d+\.\d+", found.version)
+    assert isinstance(TOOL, Nvdisasm)
+    assert re.fullmatch(r"13\.\d+\.\d+", TOOL.version)
+    assert "nvidia" in TOOL.path.parts
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -81,6 +83,7 @@ def test_each_instruction_is_the_one_in_nvdisasms_listing(name: str) -> None:
     assert isinstance(cubin, Cubin)
     listed = instructions_of(nvdisasm_text(name))
     disassembler = disassembler_of(name)
+    disassembler.prepare(sha256_of(name), cubin.functions)
     for function in cubin.functions.values():
         listing = disassembler.function(sha256_of(name), function.name)
         assert isinstance(listing, tuple)
@@ -126,9 +129,8 @@ def test_the_neighbourhood_ends_with_the_function() -> None:
 
 
 def test_only_the_functions_asked_for_are_disassembled_and_together(tmp_path: Path) -> None:
-    real = Nvdisasm.find()
-    assert isinstance(real, Nvdisasm)
-    tool = tool_of(tmp_path, f'exec "{real.path}" "$@"')
+    assert isinstance(TOOL, Nvdisasm)
+    tool = tool_of(tmp_path, f'exec "{TOOL.path}" "$@"')
     disassembler, sha256 = disassembler_of("lineinfo", tool=tool), sha256_of("lineinfo")
     disassembler.prepare(sha256, [COMBINE, "_Z5resetPf"])
     for function in (COMBINE, "_Z5resetPf"):
@@ -141,10 +143,9 @@ def test_only_the_functions_asked_for_are_disassembled_and_together(tmp_path: Pa
 
 
 def test_the_cache_serves_the_next_run_and_survives_damage(tmp_path: Path) -> None:
-    real = Nvdisasm.find()
-    assert isinstance(real, Nvdisasm)
+    assert isinstance(TOOL, Nvdisasm)
     tool, cache, sha256 = (
-        tool_of(tmp_path, f'exec "{real.path}" "$@"'),
+        tool_of(tmp_path, f'exec "{TOOL.path}" "$@"'),
         tmp_path / "cache",
         sha256_of("triton"),
     )
@@ -206,7 +207,8 @@ def test_an_nvdisasm_that_hangs_is_ended(tmp_path: Path) -> None:
 def test_an_absent_nvdisasm_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(nvdisasm_module, "find_spec", lambda _: None)
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = disassembler_of("triton").instruction(sha256_of("triton"), "rows", 0)
+    disassembler = Disassembler(ModuleStore(sources=[Held(module("triton"))]))
+    found = disassembler.instruction(sha256_of("triton"), "rows", 0)
     assert found == Missing("nvdisasm is not installed", "install it with: pip install nvidia-cuda-nvdisasm")
 
 

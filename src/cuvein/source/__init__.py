@@ -19,6 +19,7 @@ from cuvein.source.text import (
     read_recorded_sources,
     record_sources,
 )
+from cuvein.source.trace_modules import TraceModules
 
 __all__ = [
     "Cubin",
@@ -41,6 +42,7 @@ __all__ = [
     "SourceFile",
     "SourceFinder",
     "SourceMode",
+    "TraceModules",
     "cache_folder",
     "demangle",
     "objects_of",

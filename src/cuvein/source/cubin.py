@@ -97,11 +97,10 @@ class Cubin:
         A device function that was not inlined stands beside its caller under the name ``$caller$function``.
         It is also found by the plain name, when ``kernel`` is the caller or only one such copy exists.
         """
-        exact = self.functions.get(name)
-        if exact is not None:
-            return exact
-        if kernel is not None and f"${kernel}${name}" in self.functions:
-            return self.functions[f"${kernel}${name}"]
+        # A kernel that has its own copy calls that one, also when the function exists on its own.
+        found = self.functions.get(f"${kernel}${name}") or self.functions.get(name)
+        if found is not None:
+            return found
         copies = [
             f for f in self.functions.values() if f.name.startswith("$") and f.name.endswith(f"${name}")
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cuvein.source.lines import Frame, LineCoverage, LineTable
@@ -59,6 +59,11 @@ class Locator:
         Gives the instructions; ``None`` leaves them out.
     roots, recorded, check
         For the source text, as `SourceFinder` takes them.
+
+    Attributes
+    ----------
+    problems
+        One sentence for each record of sources that could not be used.
     """
 
     def __init__(
@@ -74,29 +79,35 @@ class Locator:
         self._roots = list(roots)
         self._recorded = recorded or {}
         self._check = check
+        self.problems: list[str] = []
         self._tables: dict[str | None, LineTable | Missing] = {}
         self._finders: dict[str | None, SourceFinder] = {}
 
     @classmethod
     def beside(
         cls,
-        profile: Path,
+        *profiles: Path,
         sass: bool = True,
         roots: Iterable[Path] = (),
         sources: Iterable[ModuleSource] = (),
         check: bool = False,
     ) -> Locator:
-        """Make a locator for a launch profile's file, whose modules and sources lie beside it."""
-        folder = profile if profile.is_dir() else profile.parent
-        store = ModuleStore([folder], sources)
-        recorded = read_recorded_sources(folder)
-        return cls(
-            store,
-            Disassembler(store, cache=cache_folder()) if sass else None,
-            roots,
-            None if isinstance(recorded, Missing) else recorded,
-            check,
+        """Make a locator for launch profiles (files or folders), beside which modules and sources lie."""
+        folders = dict.fromkeys(path if path.is_dir() else path.parent for path in profiles)
+        store = ModuleStore(folders, sources)
+        recorded: dict[str, RecordedSource] = {}
+        problems = []
+        for folder in folders:
+            kept = read_recorded_sources(folder)
+            if isinstance(kept, Missing):
+                problems.append(str(kept))
+            else:
+                recorded.update(kept)
+        locator = cls(
+            store, Disassembler(store, cache=cache_folder()) if sass else None, roots, recorded, check
         )
+        locator.problems = problems
+        return locator
 
     def lines(self, module: str | None) -> LineTable | Missing:
         """Give the line table of a module, by its hash."""
@@ -109,21 +120,34 @@ class Locator:
         """Say where a node comes from."""
         kernel = profile.launch.kernel
         function = profile.launch.functions[node.function]
-        table = self.lines(kernel.module)
+        found = self.place(kernel.module, function.mangled, node.pc, kernel.mangled)
+        return replace(found, function=function.name or found.function)
+
+    def place(self, module: str | None, function: str, pc: int, kernel: str | None = None) -> NodeSource:
+        """Say where an instruction comes from, given as a profile gives it.
+
+        Parameters
+        ----------
+        module
+            SHA-256 of the module.
+        function
+            Mangled name of the function.
+        pc
+            Offset in the function, in bytes.
+        kernel
+            Mangled name of the kernel, which tells copies of a called function apart.
+        """
+        table = self.lines(module)
         frames: tuple[Frame, ...] | Missing
         if isinstance(table, Missing):
             frames = table
         else:
-            frames = table.at(function.mangled, node.pc, kernel.mangled) or self._no_line(
-                table, function.name
-            )
+            frames = table.at(function, pc, kernel) or self._no_line(table, demangle(function))
         if self._disassembler is None:
             instruction: Instruction | Missing = Missing("instructions were not asked for")
         else:
-            instruction = self._disassembler.instruction(
-                kernel.module, function.mangled, node.pc, kernel.mangled
-            )
-        return NodeSource(function.name or demangle(function.mangled), frames, instruction)
+            instruction = self._disassembler.instruction(module, function, pc, kernel)
+        return NodeSource(demangle(function), frames, instruction)
 
     def nodes(self, profile: LaunchProfile) -> dict[int, NodeSource]:
         """Say where every node of a profile comes from, by id."""

@@ -23,8 +23,8 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 class ModuleSource(Protocol):
     """Anything else that keeps modules, for instance a trace."""
 
-    def module(self, sha256: str) -> bytes | None:
-        """Give the bytes of a module, ``None`` when it is not here."""
+    def module(self, sha256: str) -> bytes | Missing | None:
+        """Give the bytes of a module, ``None`` when it is not here, or why it could not be looked for."""
 
 
 class ModuleStore:
@@ -110,7 +110,9 @@ class ModuleStore:
             )
         for source in self._sources:
             held = source.module(sha256)
-            if held is not None:
+            if isinstance(held, Missing):
+                problem = problem or held
+            elif held is not None:
                 return held
         return problem or Missing(
             f"the module {sha256[:12]} is not beside the profile", "keep the modules folder with the profiles"

@@ -62,8 +62,8 @@ class ObjectTraffic:
         return least / self.object.size
 
 
-def name_of(index: int | None, allocation: Allocation | None) -> str:
-    """Name an allocation by what is known of it: its variable, else its kind and number."""
+def name_of(allocation: Allocation | None) -> str:
+    """Name an allocation by what is known of it: its variable, else its kind and address."""
     if allocation is None:
         return "memory outside known allocations"
     if allocation.name:
@@ -79,7 +79,7 @@ def name_of(index: int | None, allocation: Allocation | None) -> str:
         "device_heap": "device heap",
         "peer": "peer allocation",
     }
-    return f"{kinds[allocation.kind]} {index}"
+    return f"{kinds[allocation.kind]} at {allocation.address:#x}"
 
 
 def objects_of(profile: LaunchProfile) -> list[DataObject]:
@@ -151,6 +151,6 @@ def _parts(node: Node) -> dict[int | None, int]:
 
 def _object(profile: LaunchProfile, index: int | None) -> DataObject:
     if index is None or not 0 <= index < len(profile.launch.allocations):
-        return DataObject(None, name_of(None, None), "unknown", None, None)
+        return DataObject(None, name_of(None), "unknown", None, None)
     allocation = profile.launch.allocations[index]
-    return DataObject(index, name_of(index, allocation), allocation.kind, allocation.address, allocation.size)
+    return DataObject(index, name_of(allocation), allocation.kind, allocation.address, allocation.size)
