@@ -1,0 +1,5 @@
+"""The command line; each command is one module."""
+
+from cuvein.cli.application import main
+
+__all__ = ["main"]

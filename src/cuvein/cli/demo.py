@@ -1,0 +1,75 @@
+"""``cuvein demo``: the example, profiled here or replayed."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cuvein.cli import analyze, messages, progress, report, summary
+from cuvein.collect import example
+from cuvein.collect import output as folders
+from cuvein.collect.errors import CuveinError, Status
+from cuvein.collect.launch import Request, launch
+from cuvein.collect.replay import replay
+from cuvein.profile.errors import ProfileWriteError, reason
+from cuvein.profile.reading import read_all
+
+__all__ = ["demo"]
+
+
+def demo(
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Folder for the trace, the profiles and the report; an earlier demo in it is replaced.",
+        ),
+    ] = Path("cuvein-demo"),
+) -> None:
+    """Profile a softmax kernel, or replay its recording where there is no GPU, and print the report."""
+    profiles = output / "profiles"
+    folders.make(profiles, replace=True)
+    trace = output / "softmax.cvt"
+    why_not = example.obstacle()
+    if why_not is None:
+        status = _live(profiles, trace)
+    else:
+        messages.say(f"replaying the recording of the example: {why_not}")
+        status = _recorded(profiles, trace)
+    if status is Status.OK or any(profiles.glob("process-*/launch-*.json")):
+        text = report.make(report.Format.TEXT, top=10).render(read_all(profiles))
+        sys.stdout.write(text)
+        plain = report.plain().render(read_all(profiles))
+        (output / "report.txt").write_text(plain, encoding="utf-8")
+        messages.say(f"trace, profiles and report.txt are in {output}")
+    raise typer.Exit(int(status))
+
+
+def _live(profiles: Path, trace: Path) -> Status:
+    program = example.build(profiles.parent)
+    request = Request(str(program.absolute()), example.ARGUMENTS, output=profiles, force=True, trace=trace)
+    result = launch(request, messages.warn)
+    told = summary.of_run(request, result)
+    for line in told.lines:
+        messages.say(line)
+    if result.ending.shell_status:
+        raise CuveinError(
+            Status.CANNOT_PROFILE, f"the example ended with status {result.ending.shell_status}"
+        )
+    return told.status
+
+
+def _recorded(profiles: Path, trace: Path) -> Status:
+    try:
+        shutil.copyfile(example.recording(), trace)
+    except OSError as error:
+        raise ProfileWriteError(f"{trace} cannot be written: {reason(error)}") from None
+    with progress.bytes_done("replaying") as show:
+        done = replay(trace, profiles, progress=show)
+    return analyze.tell(done, profiles)

@@ -1,0 +1,110 @@
+"""``cuvein report``: read profiles in the terminal."""
+
+from __future__ import annotations
+
+import enum
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cuvein.collect.errors import CuveinError, Status
+from cuvein.profile.model import LaunchProfile
+from cuvein.profile.reading import find, read
+from cuvein.report import Report
+from cuvein.report.document import DocumentReport
+from cuvein.report.terminal import TerminalReport
+
+__all__ = ["Format", "make", "plain", "report"]
+
+_PIPE_WIDTH = 100
+
+
+class Format(str, enum.Enum):
+    """Kinds of report."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def report(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            help="Folders that 'cuvein run' or 'cuvein analyze' wrote, or single launch profiles.",
+            show_default=False,
+        ),
+    ],
+    kernel: Annotated[
+        str | None,
+        typer.Option(metavar="REGEX", help="Only kernels whose demangled or mangled name holds a match."),
+    ] = None,
+    launch: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", min=1, help="Only the launch with this number. May be repeated."),
+    ] = None,
+    top: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Program counters to list for each kernel; 0: all.")
+    ] = 10,
+    format: Annotated[Format, typer.Option(help="Text for people, JSON for programs.")] = Format.TEXT,  # noqa: A002
+) -> None:
+    """Show where the bytes of each kernel come from and which instructions touch them.
+
+    Launches of the same kernel are added up. Colours are left out where the output is no terminal or NO_COLOR
+    is set.
+    """
+    sys.stdout.write(make(format, top).render(_chosen(paths, kernel, launch)))
+
+
+def make(format: Format, top: int) -> Report:  # noqa: A002
+    """Make the report that fits where standard output goes."""
+    if format is Format.JSON:
+        return DocumentReport()
+    terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdigit() and int(columns) else _PIPE_WIDTH
+    return TerminalReport(
+        shutil.get_terminal_size().columns if terminal else width,
+        colour=terminal and not os.environ.get("NO_COLOR"),
+        unicode=encoding.startswith("utf"),
+        top=top,
+    )
+
+
+def plain() -> Report:
+    """Make the report for a file."""
+    return TerminalReport(_PIPE_WIDTH)
+
+
+def _chosen(paths: list[Path], kernel: str | None, launches: list[int] | None) -> Iterator[LaunchProfile]:
+    try:
+        expression = re.compile(kernel) if kernel is not None else None
+    except re.error as error:
+        raise typer.BadParameter(f"--kernel: {error}") from None
+    seen: dict[str, None] = {}
+    chosen = 0
+    files = dict.fromkeys(file for path in paths for file in find(path))
+    for file in files:
+        profile = read(file)
+        name = profile.launch.kernel
+        seen[f"{profile.launch.sequence}: {name.name}"] = None
+        if launches and profile.launch.sequence not in launches:
+            continue
+        if expression and not (expression.search(name.name) or expression.search(name.mangled)):
+            continue
+        chosen += 1
+        yield profile
+    if not chosen:
+        listed = list(seen)[:20]
+        more = f" and {len(seen) - len(listed)} more" if len(seen) > len(listed) else ""
+        raise CuveinError(
+            Status.NOTHING_PROFILED,
+            f"no launch matches; the profiles hold these launches: {'; '.join(listed)}{more}",
+        )

@@ -1,0 +1,14 @@
+"""``cuvein schema``: the format of the launch profile."""
+
+from __future__ import annotations
+
+import sys
+
+from cuvein.profile import schema as profile_schema
+
+__all__ = ["schema"]
+
+
+def schema() -> None:
+    """Print the JSON Schema of a launch profile."""
+    sys.stdout.write(profile_schema.text())

@@ -1,0 +1,1 @@
+"""Collecting: start a program under the monitor, and find out whether that can work here."""

@@ -1,0 +1,134 @@
+"""What the launcher tells the monitor: a JSON file whose path travels in ``CUVEIN_CONFIG``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from cuvein.collect import installation
+from cuvein.collect.errors import CuveinError, Status
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Configuration", "Selection", "write"]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which launches to profile; a launch has to pass every condition that is set.
+
+    Attributes
+    ----------
+    kernel_name, exclude_kernel_name
+        ECMAScript regular expressions, searched in the demangled and in the mangled name.
+    launch_skip, launch_count
+        Of the launches that pass, skip this many, then profile this many (``None``: all), in each process.
+    profile_from_start
+        ``False`` waits for ``cudaProfilerStart``.
+    nvtx_include
+        Profile only inside NVTX ranges of these names.
+    """
+
+    kernel_name: str | None = None
+    exclude_kernel_name: str | None = None
+    launch_skip: int = 0
+    launch_count: int | None = None
+    profile_from_start: bool = True
+    nvtx_include: tuple[str, ...] = field(default_factory=tuple)
+
+
+class Configuration(msgspec.Struct, frozen=True):
+    """The document itself; the monitor reads exactly these names.
+
+    ``output`` is the folder that gets one folder a process, ``trace`` the file of the root process.
+    ``root_pid`` is 0 because the program's pid is not known beforehand (``CUVEIN_ROOT`` tells it apart),
+    ``ring_bytes`` is left out for the monitor's own choice.
+    """
+
+    sanitizer: str
+    patches: str
+    output: str
+    trace: str | None
+    root_pid: int
+    engine: Literal["host", "none"]
+    workers: int
+    kernel_name: str | None
+    exclude_kernel_name: str | None
+    launch_skip: int
+    launch_count: int | None
+    profile_from_start: bool
+    nvtx_include: tuple[str, ...]
+    allocations: bool
+    ring_bytes: int | msgspec.UnsetType
+
+
+def make(
+    selection: Selection,
+    *,
+    output: Path,
+    trace: Path | None,
+    profile: bool,
+    workers: int,
+    ring_bytes: int,
+) -> Configuration:
+    """Put a configuration together.
+
+    Parameters
+    ----------
+    selection
+        Which launches.
+    output
+        Folder for profiles and the monitor's account of each process.
+    trace
+        Trace file, or ``None`` for none.
+    profile
+        ``False`` records the trace only.
+    workers
+        Threads of the host engine, 0 for one a processor.
+    ring_bytes
+        Size of the ring between GPU and host, 0 for the default.
+
+    Raises
+    ------
+    CuveinError
+        A part of cuvein is not installed.
+    """
+    return Configuration(
+        sanitizer=str(installation.sanitizer()),
+        patches=str(installation.patches()),
+        output=str(output.absolute()),
+        trace=str(trace.absolute()) if trace else None,
+        root_pid=0,
+        engine="host" if profile else "none",
+        workers=workers,
+        kernel_name=selection.kernel_name,
+        exclude_kernel_name=selection.exclude_kernel_name,
+        launch_skip=selection.launch_skip,
+        launch_count=selection.launch_count,
+        profile_from_start=selection.profile_from_start,
+        nvtx_include=selection.nvtx_include,
+        allocations=True,
+        ring_bytes=ring_bytes or msgspec.UNSET,
+    )
+
+
+def write(configuration: Configuration, path: Path) -> None:
+    """Write the document.
+
+    Raises
+    ------
+    CuveinError
+        A path is not valid UTF-8, which JSON cannot hold, or the file cannot be written.
+    """
+    try:
+        path.write_bytes(msgspec.json.encode(configuration))
+    except UnicodeEncodeError:
+        raise CuveinError(
+            Status.UNWRITABLE_OUTPUT,
+            f"the path {str(configuration.output)!r} is not valid UTF-8; choose another --output and --trace",
+        ) from None
+    except OSError as error:
+        raise CuveinError(Status.UNWRITABLE_OUTPUT, f"cannot write {path}: {error.strerror}") from None

@@ -1,0 +1,136 @@
+"""Running a program under the monitor, from the checks beforehand to reading what it left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cuvein.collect import (
+    configuration,
+    driver,
+    environment,
+    executable,
+    installation,
+    outcome,
+    output,
+    process,
+)
+from cuvein.collect.configuration import Selection
+from cuvein.collect.errors import CuveinError, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["Request", "Result", "launch"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to run and what to keep of it.
+
+    Attributes
+    ----------
+    program, arguments
+        The command line, untouched.
+    selection
+        Which launches to profile.
+    output
+        Folder for the profiles; ``None`` makes ``cuvein-PROGRAM-N`` in the working directory.
+    force
+        Replace what an earlier run left at ``output`` and ``trace``.
+    trace
+        Trace file to record, or ``None``.
+    profile
+        ``False`` records the trace only.
+    workers, ring_bytes
+        Threads of the engine and size of the ring; 0 leaves both to the monitor.
+    """
+
+    program: str
+    arguments: Sequence[str] = ()
+    selection: Selection = field(default_factory=Selection)
+    output: Path | None = None
+    force: bool = False
+    trace: Path | None = None
+    profile: bool = True
+    workers: int = 0
+    ring_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Result:
+    """How the program ended, what was collected, and where (``None``: nothing was kept)."""
+
+    ending: process.Ending
+    outcome: outcome.Outcome
+    output: Path | None
+
+
+def launch(request: Request, warn: Callable[[str], None]) -> Result:
+    """Run the program under the monitor and wait for its end.
+
+    Parameters
+    ----------
+    request
+        What to run.
+    warn
+        Called with sentences the user should see before the program starts.
+
+    Raises
+    ------
+    CuveinError
+        The program was not started: it does not exist, profiling cannot work here, or nothing can be written.
+    """
+    path = executable.find(request.program)
+    monitor = installation.monitor()
+    try:
+        driver.load()
+    except driver.DriverError as error:
+        raise CuveinError(
+            Status.CANNOT_PROFILE,
+            f"{error}, so CUDA programs cannot run here; cuvein doctor tells more. "
+            "Recordings from another machine can be read here: cuvein analyze TRACE.",
+        ) from None
+    for sentence in environment.other_tools(os.environ, monitor):
+        warn(sentence)
+    with ExitStack() as cleanup:
+        if request.trace:
+            output.check_trace(request.trace, replace=request.force)
+        folder = _folder(request, cleanup)
+        file = folder / output.CONFIGURATION
+        configuration.write(
+            configuration.make(
+                request.selection,
+                output=folder,
+                trace=request.trace,
+                profile=request.profile,
+                workers=request.workers,
+                ring_bytes=request.ring_bytes,
+            ),
+            file,
+        )
+        variables = environment.prepare(environment.inherited(), monitor, file.absolute(), os.getpid())
+        try:
+            ending = process.run(path, [request.program, *request.arguments], variables)
+        except CuveinError:
+            output.discard_if_empty(folder)
+            raise
+        found = outcome.read(folder)
+        kept = request.profile and not output.discard_if_empty(folder)
+        return Result(ending, found, folder if kept else None)
+
+
+def _folder(request: Request, cleanup: ExitStack) -> Path:
+    if not request.profile:
+        # The monitor's account of the processes is wanted even when only the trace is kept.
+        folder = Path(tempfile.mkdtemp(prefix="cuvein-"))
+        cleanup.callback(shutil.rmtree, folder, ignore_errors=True)
+        return folder
+    if request.output is None:
+        return output.make_numbered(output.name_for(request.program), Path())
+    return output.make(request.output, replace=request.force)

@@ -1,0 +1,115 @@
+"""What the monitor left behind: one folder a process, read after the program has ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from cuvein.profile.errors import ProfileReadError
+from cuvein.profile.model import KernelSeen, ProcessSummary
+from cuvein.profile.reading import PROCESS_FILE, read_process
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Outcome", "ProcessFolder", "read"]
+
+
+class _Completeness(msgspec.Struct, frozen=True):
+    """The one field of a launch profile that matters here; the others are skipped, which is fast."""
+
+    incomplete: str | None = None
+
+
+@dataclass(frozen=True)
+class ProcessFolder:
+    """One process: its folder, the monitor's summary, its launch profiles and those that lack something."""
+
+    folder: Path
+    summary: ProcessSummary
+    profiles: list[Path]
+    incomplete: list[tuple[Path, str]]
+
+    @property
+    def running(self) -> bool:
+        """Whether the process is still there (a daemon, or a child that outlived the program)."""
+        return not self.summary.finished and Path(f"/proc/{self.summary.process.pid}").exists()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All processes of a run; ``unreadable`` holds a sentence for each file that could not be read."""
+
+    processes: list[ProcessFolder]
+    unreadable: list[str]
+
+    @property
+    def profiles(self) -> int:
+        """Launch profiles on disk."""
+        return sum(len(process.profiles) for process in self.processes)
+
+    @property
+    def problems(self) -> list[str]:
+        """What the monitor had to say, each sentence once."""
+        return list(dict.fromkeys(text for process in self.processes for text in process.summary.problems))
+
+    @property
+    def incomplete(self) -> list[tuple[Path, str]]:
+        """Profiles that lack something, and what."""
+        return [pair for process in self.processes for pair in process.incomplete]
+
+    @property
+    def cut_off(self) -> list[ProcessFolder]:
+        """Processes that ended before the monitor could close their record (killed, or left by ``_exit``)."""
+        return [p for p in self.processes if not p.summary.finished and not p.running]
+
+    @property
+    def traces(self) -> list[Path]:
+        """Trace files that exist."""
+        paths = (Path(p.summary.trace) for p in self.processes if p.summary.trace)
+        return [path for path in paths if path.exists()]
+
+    def kernels(self) -> list[KernelSeen]:
+        """Kernels over all processes, those with the most selected launches first."""
+        merged: dict[str, KernelSeen] = {}
+        for kernel in (k for process in self.processes for k in process.summary.kernels_seen):
+            known = merged.get(kernel.mangled)
+            merged[kernel.mangled] = KernelSeen(
+                kernel.name,
+                kernel.mangled,
+                kernel.launches + (known.launches if known else 0),
+                kernel.selected + (known.selected if known else 0),
+            )
+        return sorted(merged.values(), key=lambda kernel: (-kernel.selected, -kernel.launches, kernel.name))
+
+
+def read(output: Path) -> Outcome:
+    """Read the folders under ``output``; what cannot be read is reported in ``unreadable``, not raised."""
+    processes = []
+    unreadable: list[str] = []
+    for file in sorted(output.glob(f"process-*/{PROCESS_FILE}")):
+        try:
+            summary = read_process(file)
+        except ProfileReadError as error:
+            unreadable.append(str(error))
+            continue
+        profiles = sorted(file.parent.glob("launch-*.json"))
+        processes.append(
+            ProcessFolder(file.parent, summary, profiles, list(_incomplete(profiles, unreadable)))
+        )
+    return Outcome(processes, unreadable)
+
+
+def _incomplete(profiles: Iterable[Path], unreadable: list[str]) -> Iterable[tuple[Path, str]]:
+    decoder = msgspec.json.Decoder(_Completeness)
+    for path in profiles:
+        try:
+            sentence = decoder.decode(path.read_bytes()).incomplete
+        except (OSError, msgspec.DecodeError) as error:  # noqa: PERF203 (one bad file must not hide the rest)
+            unreadable.append(f"{path} cannot be read: {error}.")
+        else:
+            if sentence is not None:
+                yield path, sentence

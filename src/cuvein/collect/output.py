@@ -1,0 +1,144 @@
+"""The output folder: its name, making it, and refusing to mix two runs."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from cuvein.collect.errors import CuveinError, Status
+
+__all__ = [
+    "CONFIGURATION",
+    "check_input",
+    "check_trace",
+    "discard_if_empty",
+    "make",
+    "make_numbered",
+    "name_for",
+]
+
+CONFIGURATION = "config.json"
+
+
+def name_for(program: str) -> str:
+    """Make a file name of a program's or file's name."""
+    return re.sub(r"[^A-Za-z0-9._+-]+", "_", Path(program).name).strip("_.") or "program"
+
+
+def make_numbered(name: str, parent: Path) -> Path:
+    """Make the first folder ``cuvein-NAME-N`` that does not exist yet.
+
+    Raises
+    ------
+    CuveinError
+        The parent folder cannot be written.
+    """
+    number = 1
+    while True:
+        folder = parent / f"cuvein-{name}-{number}"
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            number += 1
+        except OSError as error:
+            raise _unwritable(folder, error) from None
+        else:
+            return folder
+
+
+def make(folder: Path, *, replace: bool) -> Path:
+    """Make the folder the user named, parents included; an empty one that exists is used as it is.
+
+    Parameters
+    ----------
+    folder
+        Where the profiles go.
+    replace
+        Remove the profiles of an earlier run from it. Nothing else in it is touched.
+
+    Raises
+    ------
+    CuveinError
+        It cannot be made or written, is a file, or holds something already.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if replace:
+            for marker in folder.glob("process-*/process.json"):
+                shutil.rmtree(marker.parent)
+            (folder / CONFIGURATION).unlink(missing_ok=True)
+        elif any(folder.iterdir()):
+            raise CuveinError(
+                Status.UNWRITABLE_OUTPUT,
+                f"{folder} is not empty; choose another --output, or replace the profiles in it with --force",
+            )
+        probe = folder / ".cuvein"
+        probe.touch()
+        probe.unlink()
+    except FileExistsError:
+        raise CuveinError(
+            Status.UNWRITABLE_OUTPUT, f"{folder} is a file; choose a folder for --output"
+        ) from None
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+    return folder
+
+
+def check_trace(file: Path, *, replace: bool) -> None:
+    """See that a trace file can be written, without leaving one behind.
+
+    Parameters
+    ----------
+    file
+        The trace to be.
+    replace
+        Whether it may overwrite an earlier one.
+
+    Raises
+    ------
+    CuveinError
+        It exists already, its folder is missing, or it cannot be written.
+    """
+    existed = file.exists()
+    if existed and not replace and not file.is_char_device():
+        raise CuveinError(
+            Status.UNWRITABLE_OUTPUT,
+            f"{file} exists already; choose another --trace, or use --force",
+        )
+    try:
+        with file.open("ab"):
+            pass
+        if not existed:
+            file.unlink()
+    except OSError as error:
+        raise _unwritable(file, error) from None
+
+
+def check_input(file: Path) -> None:
+    """See that a file can be read at all.
+
+    Raises
+    ------
+    CuveinError
+        It is missing, a folder, or may not be read.
+    """
+    try:
+        with file.open("rb"):
+            pass
+    except OSError as error:
+        raise CuveinError(Status.UNREADABLE_INPUT, f"cannot read {file}: {error.strerror}") from None
+
+
+def discard_if_empty(folder: Path) -> bool:
+    """Remove a folder that nothing was written to; true when it is gone."""
+    (folder / CONFIGURATION).unlink(missing_ok=True)
+    try:
+        folder.rmdir()
+    except OSError:
+        return False
+    return True
+
+
+def _unwritable(path: Path, error: OSError) -> CuveinError:
+    return CuveinError(Status.UNWRITABLE_OUTPUT, f"cannot write {path}: {error.strerror}")

@@ -1,0 +1,144 @@
+"""The table of program counters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from cuvein.report import numbers, style
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from cuvein.profile.model import LabelName
+    from cuvein.report.style import Glyphs
+    from cuvein.report.summary import AccessKey, AccessSummary, KernelSummary
+
+__all__ = ["share", "table"]
+
+# How much a line tells.
+_SHORT, _MEDIUM, _FULL = range(3)
+# From here on a ratio is worth a look; the pattern rules use the same thresholds.
+_POOR_COALESCING = 1.5
+_BANK_CONFLICT = 1.1
+
+
+def share(labels: Counter[LabelName], whole: int) -> Text:
+    """Name the label of most bytes and its share."""
+    label = max(style.LABELS, key=lambda name: labels[name])
+    if not labels[label]:
+        return Text("")
+    return Text(f"{label} {numbers.percent(labels[label], whole)}", style.LABEL_STYLES[label])
+
+
+def table(
+    kernel: KernelSummary, listed: Sequence[AccessSummary], console: Console, width: int, glyphs: Glyphs
+) -> Table:
+    """Make the table, one line a program counter, with as many columns as fit.
+
+    Parameters
+    ----------
+    kernel
+        Whose instructions they are.
+    listed
+        The lines, in order.
+    console
+        What it will be printed on.
+    width
+        Characters in a line.
+    glyphs
+        Characters to use.
+    """
+    options = console.options.update(width=10_000)
+    for detail in (_FULL, _MEDIUM):
+        result = _table(kernel, listed, detail, glyphs)
+        if Measurement.get(console, options, result).maximum <= width:
+            return result
+    return _table(kernel, listed, _SHORT, glyphs)
+
+
+def _table(kernel: KernelSummary, listed: Sequence[AccessSummary], detail: int, glyphs: Glyphs) -> Table:
+    result = Table(box=None, header_style="bright_black", padding=(0, 1 if detail == _SHORT else 2, 0, 0))
+    result.add_column("pc", no_wrap=True, overflow="ellipsis", max_width=28)
+    result.add_column("access", no_wrap=True)
+    for name in ("times", "bytes") if detail == _SHORT else ("executions", "bytes"):
+        result.add_column(name, justify="right", no_wrap=True)
+    if detail != _SHORT:
+        result.add_column("used / ideal", justify="right", no_wrap=True)
+    result.add_column("ratio", justify="right", no_wrap=True)
+    result.add_column("mostly", no_wrap=True, overflow="ellipsis")
+    before = "before by" if detail == _SHORT else "touched before by"
+    result.add_column(before, no_wrap=True, overflow="ellipsis", max_width=32)
+    executions = numbers.compact if detail == _SHORT else numbers.count
+    for access in listed:
+        cells = [
+            place(access.key, access.function, kernel),
+            Text(_kind(access)),
+            Text(executions(access.executions)),
+            Text(numbers.amount(access.bytes)),
+        ]
+        if detail != _SHORT:
+            cells.append(_average(access, glyphs))
+        cells += [
+            _ratio(access, glyphs),
+            _mostly(access, labels=2 if detail == _FULL else 1),
+            _origin(access, kernel, glyphs),
+        ]
+        result.add_row(*cells)
+    return result
+
+
+def place(key: AccessKey, function: str, kernel: KernelSummary) -> Text:
+    """Name a program counter; one in a function that the kernel calls is told with it."""
+    offset = f"0x{key.pc:04x}"
+    if key.function == kernel.mangled:
+        return Text(offset)
+    return Text(f"{offset} {style.printable(function.partition('(')[0])}")
+
+
+def _kind(access: AccessSummary) -> str:
+    space = {"distributed_shared": "dshared"}.get(access.key.space, access.key.space)
+    return f"{access.key.type} {space} {access.size}{' async' if access.asynchronous else ''}"
+
+
+def _average(access: AccessSummary, glyphs: Glyphs) -> Text:
+    if not access.ideal or not access.executions:
+        return Text(glyphs.dash)
+    used = numbers.mean(access.used / access.executions)
+    return Text(f"{used}/{numbers.mean(access.ideal / access.executions)} {access.unit}")
+
+
+def _ratio(access: AccessSummary, glyphs: Glyphs) -> Text:
+    ratio = access.ratio
+    if ratio is None:
+        return Text(glyphs.dash)
+    threshold = _BANK_CONFLICT if access.unit == "wavefronts" else _POOR_COALESCING
+    return Text(f"{ratio:.2f}{glyphs.times}", "bold red" if ratio >= threshold else "")
+
+
+def _mostly(access: AccessSummary, *, labels: int) -> Text:
+    heaviest = sorted(style.LABELS, key=lambda label: -access.labels[label])[:labels]
+    parts = [
+        Text(f"{label} {numbers.percent(access.labels[label], access.bytes)}", style.LABEL_STYLES[label])
+        for label in heaviest
+        if access.labels[label]
+    ]
+    return Text(", ").join(parts)
+
+
+def _origin(access: AccessSummary, kernel: KernelSummary, glyphs: Glyphs) -> Text:
+    label = access.main_reuse
+    found = access.main_origin(label) if label else None
+    if label is None or found is None:
+        return Text(glyphs.dash)
+    key, _ = found
+    text = Text("itself") if key == access.key else place(key, kernel.accesses[key].function, kernel)
+    if label != access.main_label:
+        text.append(f" ({label})", style.LABEL_STYLES[label])
+    return text
