@@ -1,6 +1,6 @@
 // The host engine: access records in, PCDepGraphs out. Exact in bytes, and the same graph for any number of
-// workers: global memory is divided among them by address, shared and local memory by block, so the accesses to
-// one byte are always seen by one worker in the order of the stream.
+// workers: global memory is divided among them by address, shared and local memory by block, so the accesses
+// to one byte are always seen by one worker in the order of the stream.
 #pragma once
 
 #include <cstddef>
@@ -33,14 +33,17 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Several launches may be open at once; each has its own shadow state.
+  // Several launches may be open at once; each has its own shadow state. Throws std::invalid_argument when
+  // the launch is open already.
   void begin(const LaunchShape& shape);
 
   // Takes whole records of any open launches, interleaved, in stream order. Returns false and changes nothing
   // when a record is malformed or names a launch that is not open. The memory may be reused on return.
   bool consume(const void* records, size_t bytes);
 
-  // Waits for the records consumed so far and closes the launch.
+  // Waits for the records consumed so far and closes the launch. Throws std::invalid_argument when it is not
+  // open. Like consume, it throws what stopped the analysis of records consumed before: std::bad_alloc,
+  // std::length_error.
   Graph end(uint32_t launch);
 
  private:

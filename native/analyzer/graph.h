@@ -23,8 +23,8 @@ struct Node {
   bool asynchronous;
   uint64_t executions;
   uint64_t bytes;
-  Histogram lanes, addresses, sectors;                        // global, local (lanes: also shared)
-  Histogram words, wavefronts, ideal_wavefronts;              // shared
+  Histogram lanes, addresses, sectors;                         // global, local (lanes: also shared)
+  Histogram words, wavefronts, ideal_wavefronts;               // shared
   std::vector<std::pair<int64_t, uint64_t>> allocation_bytes;  // index in LaunchShape::allocations, bytes
 };
 

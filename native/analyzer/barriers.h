@@ -1,0 +1,65 @@
+// Barrier clocks of one block: what tells ordered reuse from unordered reuse.
+//
+// A block barrier gives all warps that waited for it the same clock, one more than the highest clock of any
+// warp that arrived. Of two warps' accesses, the earlier one is ordered before the later one if its clock is
+// smaller. Lanes of one warp are ordered by the warp's block barriers too, and by each __syncwarp whose mask
+// has both.
+//
+// A barrier is complete when the threads it expects have arrived (exited threads are not expected by a
+// barrier of the whole block), or when a lane that waits for it turns up in a later record, whichever is seen
+// first.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "analyzer/access.h"
+
+namespace cuvein {
+
+class BlockClocks {
+ public:
+  explicit BlockClocks(uint32_t threads) : threads_(threads), warps_((threads + 31) / 32) {}
+
+  // Takes the records of the block in stream order.
+  void barrier(unsigned warp, uint32_t active, unsigned index, uint32_t expected, bool waits);
+  void warp_sync(unsigned warp, uint32_t active, uint32_t mask);
+  void exit(unsigned warp, uint32_t active);
+  void other(unsigned warp, uint32_t active);
+
+  // Fills in what an access needs to know. Lists of partial syncs are kept in `snapshots`, which lives as
+  // long as the round of this number.
+  void stamp(Access& access, std::deque<PartialSyncs>& snapshots, uint64_t round);
+
+ private:
+  struct PendingSync {
+    uint32_t mask, arrived;
+  };
+  struct Warp {
+    uint32_t clock = 0, events = 0, full_sync = 0, exited = 0, waiting = 0;
+    std::vector<PendingSync> pending;
+    PartialSyncs partial;
+    const PartialSyncs* snapshot = nullptr;
+    uint64_t snapshot_round = 0;
+  };
+  struct Barrier {
+    uint32_t arrived = 0, clock = 0, warps = 0;  // warps: those that wait, as a mask
+    bool whole_block = false;
+    uint32_t lanes[32] = {};  // that wait
+  };
+
+  uint32_t existing(unsigned warp) const;
+  void complete(Barrier& barrier);
+  void complete(unsigned warp, uint32_t mask);
+  void pass(unsigned warp, uint32_t active);
+  void complete_syncs(unsigned warp);
+
+  uint32_t threads_;
+  uint32_t exited_ = 0;
+  std::vector<Warp> warps_;
+  std::map<unsigned, Barrier> barriers_;
+};
+
+}  // namespace cuvein

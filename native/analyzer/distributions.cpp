@@ -1,0 +1,176 @@
+#include "analyzer/distributions.h"
+
+#include <algorithm>
+
+#include "analyzer/hash.h"
+
+namespace cuvein {
+
+namespace {
+
+// Strides far beyond any address space could wrap around and meet themselves.
+constexpr int64_t kLargestStride = int64_t{1} << 56;
+
+bool contiguous(uint32_t mask) {
+  const uint32_t shifted = mask >> __builtin_ctz(mask);
+  return (shifted & (shifted + 1)) == 0;
+}
+
+bool in_shared_memory(Space space) { return space == Space::kShared || space == Space::kDistributedShared; }
+
+// Lanes served together: all for accesses of up to 4 bytes, 16 for 8 bytes, 8 for 16 bytes.
+unsigned group_lanes(unsigned size) { return size > 8 ? 8 : size > 4 ? 16 : 32; }
+
+Layout affine_layout(const Access& access) {
+  const unsigned size = access.size;
+  const bool aligned_run =
+      contiguous(access.active) && (size & (size - 1)) == 0 && (access.address & (size - 1)) == 0;
+  const bool single = (access.active & (access.active - 1)) == 0;
+  if (access.space == Space::kLocal) {
+    // Side by side after interleaving; lanes never meet in local memory.
+    return access.stride == 0 && size == 4 && aligned_run ? Layout::kRun : Layout::kDisjoint;
+  }
+  if (aligned_run && (single || access.stride == static_cast<int64_t>(size))) return Layout::kRun;
+  if (single) return Layout::kDisjoint;
+  if (access.stride == 0) return Layout::kBroadcast;
+  const int64_t apart = access.stride < 0 ? -access.stride : access.stride;
+  return apart >= static_cast<int64_t>(size) ? Layout::kDisjoint : Layout::kOverlapping;
+}
+
+}  // namespace
+
+bool DistinctValues::insert(uint64_t value) {
+  size_t at = mix(value) & (kSlots - 1);
+  while (slots_[at].epoch == epoch_) {
+    if (slots_[at].value == value) return false;
+    at = (at + 1) & (kSlots - 1);
+  }
+  slots_[at] = {value, epoch_};
+  return true;
+}
+
+const Distribution& Distributions::of(const Access& access) {
+  const bool ordinary = access.stride < kLargestStride && access.stride > -kLargestStride;
+  if (access.form != AddressForm::kAffine || access.sizes != nullptr || !ordinary) {
+    last_ = compute(access);
+    return last_;
+  }
+  const bool shared = in_shared_memory(access.space);
+  const bool is_local = access.space == Space::kLocal;
+  const uint32_t low = static_cast<uint32_t>(access.address) & (shared ? 127 : is_local ? 15 : 31);
+  const uint32_t rest = low | static_cast<uint32_t>(access.size) << 8 |
+                        (shared     ? 1u
+                         : is_local ? 2u
+                                    : 0u)
+                            << 16;
+  const uint64_t hash = mix(static_cast<uint64_t>(access.stride) ^
+                            static_cast<uint64_t>(access.active) << 20 ^ static_cast<uint64_t>(rest) << 36);
+  Memo& memo = memo_[hash & (kMemo - 1)];
+  if (memo.stride != access.stride || memo.active != access.active || memo.rest != rest) {
+    memo.stride = access.stride;
+    memo.active = access.active;
+    memo.rest = rest;
+    memo.result = compute(access);
+    memo.result.layout = affine_layout(access);
+  }
+  return memo.result;
+}
+
+Distribution Distributions::compute(const Access& access) {
+  Distribution result;
+  if (in_shared_memory(access.space))
+    shared(access, result);
+  else if (access.space == Space::kLocal)
+    local(access, result);
+  else
+    global(access, result);
+  return result;
+}
+
+// `apart`: no two lanes have a sector (or word) in common.
+Layout Distributions::layout_of_lanes(const Access& access, bool apart, unsigned* addresses) {
+  if (apart) {
+    *addresses = __builtin_popcount(access.active);
+    return Layout::kDisjoint;
+  }
+  values_.clear();
+  unsigned distinct = 0;
+  uint64_t low_bits = 0;
+  each_lane(access.active, [&](unsigned lane) {
+    const uint64_t address = access.lane_address(lane);
+    distinct += values_.insert(address);
+    low_bits |= address;
+  });
+  *addresses = distinct;
+  if (access.sizes != nullptr) return Layout::kOverlapping;
+  if (distinct == 1) return Layout::kBroadcast;
+  const unsigned lanes = __builtin_popcount(access.active);
+  return distinct == lanes && (low_bits & (access.size - 1)) == 0 ? Layout::kDisjoint : Layout::kOverlapping;
+}
+
+void Distributions::global(const Access& access, Distribution& result) {
+  values_.clear();
+  unsigned sectors = 0;
+  bool apart = true;
+  each_lane(access.active, [&](unsigned lane) {
+    const uint64_t address = access.lane_address(lane);
+    const uint64_t last = (address + access.lane_size(lane) - 1) / kSectorBytes;
+    for (uint64_t sector = address / kSectorBytes;; sector = last) {
+      const bool added = values_.insert(sector);
+      sectors += added;
+      apart &= added;
+      if (sector == last) break;
+    }
+  });
+  unsigned addresses;
+  result.layout = layout_of_lanes(access, apart, &addresses);
+  result.addresses = static_cast<uint16_t>(addresses);
+  result.sectors = static_cast<uint16_t>(sectors);
+}
+
+void Distributions::local(const Access& access, Distribution& result) {
+  values_.clear();
+  unsigned sectors = 0;
+  each_lane(access.active, [&](unsigned lane) {
+    uint64_t offset = access.lane_address(lane) & ~uint64_t{3};
+    const uint64_t end = access.lane_address(lane) + access.lane_size(lane);
+    for (; offset < end; offset += 4) sectors += values_.insert(interleave(offset, lane) / kSectorBytes);
+  });
+  result.addresses = static_cast<uint16_t>(__builtin_popcount(access.active));
+  result.sectors = static_cast<uint16_t>(sectors);
+  result.layout = Layout::kDisjoint;
+}
+
+void Distributions::shared(const Access& access, Distribution& result) {
+  const unsigned lanes = group_lanes(access.size);
+  const uint32_t group_mask = lanes == 32 ? ~0u : (1u << lanes) - 1;
+  values_.clear();
+  unsigned words = 0, wavefronts = 0, ideal = 0;
+  bool apart = true;
+  for (unsigned start = 0; start < kWarpLanes; start += lanes) {
+    uint8_t banks[kBanks] = {};
+    unsigned most = 0, group_words = 0;
+    group_values_.clear();
+    each_lane(access.active & group_mask << start, [&](unsigned lane) {
+      const uint64_t address = access.lane_address(lane);
+      const uint64_t last = (address + access.lane_size(lane) - 1) / kBankBytes;
+      for (uint64_t word = address / kBankBytes; word <= last; ++word) {
+        const bool added = values_.insert(word);
+        words += added;
+        apart &= added;
+        if (!group_values_.insert(word)) continue;
+        ++group_words;
+        most = std::max<unsigned>(most, ++banks[word % kBanks]);
+      }
+    });
+    wavefronts += most;
+    ideal += (group_words + kBanks - 1) / kBanks;
+  }
+  unsigned addresses;
+  result.layout = layout_of_lanes(access, apart, &addresses);
+  result.words = static_cast<uint16_t>(words);
+  result.wavefronts = static_cast<uint16_t>(wavefronts);
+  result.ideal_wavefronts = static_cast<uint16_t>(ideal);
+}
+
+}  // namespace cuvein

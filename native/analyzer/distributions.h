@@ -1,0 +1,62 @@
+// The numbers of one warp-level access (SPEC section 4 of the method): distinct addresses and 32-byte sectors
+// in global and local memory; distinct words, wavefronts and ideal wavefronts in shared memory.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/access.h"
+
+namespace cuvein {
+
+struct Distribution {
+  uint16_t addresses = 0, sectors = 0;
+  uint16_t words = 0, wavefronts = 0, ideal_wavefronts = 0;
+  Layout layout = Layout::kOverlapping;
+};
+
+// Counts distinct values, a few hundred at most, starting anew in no time.
+class DistinctValues {
+ public:
+  DistinctValues() : slots_(kSlots) {}
+  void clear() { ++epoch_; }
+  bool insert(uint64_t value);
+
+ private:
+  static constexpr size_t kSlots = 1024;
+  struct Slot {
+    uint64_t value, epoch;
+  };
+  std::vector<Slot> slots_;
+  uint64_t epoch_ = 1;
+};
+
+class Distributions {
+ public:
+  Distributions() : memo_(kMemo) {}
+
+  // The access's layout is not needed for it and not set.
+  const Distribution& of(const Access& access);
+
+ private:
+  // Accesses with a constant stride repeat themselves: all that matters of the address are its low bits.
+  static constexpr size_t kMemo = 1024;
+  struct Memo {
+    int64_t stride = 0;
+    uint32_t active = 0;  // 0: free
+    uint32_t rest = 0;    // low bits of the address, size, space
+    Distribution result;
+  };
+
+  Distribution compute(const Access& access);
+  void global(const Access& access, Distribution& result);
+  void local(const Access& access, Distribution& result);
+  void shared(const Access& access, Distribution& result);
+  Layout layout_of_lanes(const Access& access, bool apart, unsigned* addresses);
+
+  std::vector<Memo> memo_;
+  Distribution last_;
+  DistinctValues values_, group_values_;
+};
+
+}  // namespace cuvein

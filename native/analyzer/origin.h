@@ -1,0 +1,30 @@
+// What the shadow state remembers of the most recent access to some bytes, packed into 16 bytes.
+#pragma once
+
+#include <cstdint>
+
+namespace cuvein {
+
+// Limits of the packing. Records beyond the first two are refused; clocks beyond the last saturate, and from
+// there on everything counts as ordered, so that a saturated clock never raises a false alarm.
+constexpr unsigned kBlockBits = 54;
+constexpr uint32_t kMaxNodes = (1u << 19) - 2;
+constexpr uint32_t kMaxClock = (1u << 22) - 1;
+
+struct Origin {
+  uint64_t who;   // block << 10 | warp << 5 | lane
+  uint64_t what;  // mark << 63 | (node + 1) << 44 | barrier clock << 22 | warp events; 0: never accessed
+};
+static_assert(sizeof(Origin) == 16, "the shadow's size follows from this");
+
+// Set while one access is being applied, on what an earlier lane of the same access has touched.
+constexpr uint64_t kMark = uint64_t{1} << 63;
+
+constexpr uint64_t pack_what(uint32_t node, uint32_t clock, uint32_t events) {
+  return static_cast<uint64_t>(node + 1) << 44 | static_cast<uint64_t>(clock) << 22 | events;
+}
+constexpr uint32_t node_plus_one(uint64_t what) { return static_cast<uint32_t>(what >> 44) & 0x7ffff; }
+constexpr uint32_t clock_of(uint64_t what) { return static_cast<uint32_t>(what >> 22) & kMaxClock; }
+constexpr uint32_t events_of(uint64_t what) { return static_cast<uint32_t>(what) & kMaxClock; }
+
+}  // namespace cuvein

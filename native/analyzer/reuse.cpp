@@ -1,0 +1,278 @@
+#include "analyzer/reuse.h"
+
+#include <algorithm>
+
+#include "analyzer/launch.h"
+
+namespace cuvein {
+
+namespace {
+
+// Calls visit(address, bytes) for the contiguous pieces of a lane's bytes in the shadow's address space.
+// Local memory of a block's warps shares the block's shadow with its shared memory: bit 63 and the warp keep
+// them apart.
+template <typename Visit>
+inline void each_piece(const Access& access, unsigned lane, Visit visit) {
+  uint64_t address = access.lane_address(lane);
+  unsigned bytes = access.lane_size(lane);
+  if (access.space != Space::kLocal) {
+    visit(address, bytes);
+    return;
+  }
+  const uint64_t base = uint64_t{1} << 63 | static_cast<uint64_t>(access.warp) << 56;
+  while (bytes != 0) {
+    const unsigned piece = std::min(bytes, 4 - static_cast<unsigned>(address & 3));
+    visit(base | (interleave(address, lane) & ((uint64_t{1} << 56) - 1)), piece);
+    address += piece;
+    bytes -= piece;
+  }
+}
+
+// Widest unit, as a shift of at most 2, that fits an offset and a length.
+inline unsigned unit_shift(uint64_t offset_and_length) {
+  return offset_and_length & 1 ? 0 : offset_and_length & 2 ? 1 : 2;
+}
+
+constexpr uint32_t kColdKey = edge_key(0, Label::kCold);
+
+}  // namespace
+
+void Reuse::start(const Access& access, Shadow& shadow, EdgeTable& table) {
+  shadow_ = &shadow;
+  table_ = &table;
+  geometry_ = &access.launch->geometry();
+  partial_syncs_ = access.partial_syncs;
+  who_ = access.who();
+  what_ = pack_what(access.node, access.clock, access.events);
+  node_ = access.node;
+  clock_ = access.clock;
+  full_sync_ = access.full_sync;
+  same_instruction_ = edge_key(access.node + 1, Label::kWarpSameInst);
+  edges_.start(&table, access.node);
+}
+
+inline Label Reuse::label(uint64_t difference, uint64_t prior_who) const {
+  if (difference == 0) return Label::kThread;
+  if (difference < 1u << 5) return Label::kWarpDiffInst;
+  if (difference < 1u << 10) return Label::kBlock;
+  if (geometry_->clusters && geometry_->cluster_of(prior_who >> 10) == geometry_->cluster_of(who_ >> 10))
+    return Label::kCluster;
+  return Label::kGrid;
+}
+
+bool Reuse::unordered_in_warp(const Origin& prior, uint64_t who) const {
+  const uint32_t event = events_of(prior.what);
+  if (event < full_sync_ || event == kMaxClock) return false;
+  if (partial_syncs_ != nullptr) {
+    const uint32_t both = 1u << (prior.who & 31) | 1u << (who & 31);
+    for (const PartialSync& sync : *partial_syncs_)
+      if (sync.event > event && (sync.mask & both) == both) return false;
+  }
+  return true;
+}
+
+inline Reuse::Compared Reuse::compare(const Origin& prior, uint64_t who) const {
+  if (prior.what == 0) return {kColdKey, false};
+  const Label scope = label(prior.who ^ who, prior.who);
+  bool unordered = false;
+  if (scope == Label::kBlock) {
+    const uint32_t clock = clock_of(prior.what);
+    unordered = clock >= clock_ && clock != kMaxClock;
+  } else if (scope == Label::kWarpDiffInst) {
+    unordered = unordered_in_warp(prior, who);
+  }
+  return {edge_key(node_plus_one(prior.what), scope), unordered};
+}
+
+// A tile that this access covers evenly, when one origin describes what was there. False: look closer.
+inline bool Reuse::even(Tile tile, unsigned size_shift, unsigned lane) {
+  const unsigned state = tile.state() & kTileStateMask;
+  const uint64_t who = who_ | lane;
+  const unsigned lanes = kTileBytes >> size_shift;
+  if (state == kTileEmpty) {
+    table_->add(node_, kColdKey, kTileBytes, lanes, 0);
+  } else if (state <= kTileEven16) {
+    const Origin& prior = tile.origin();
+    const uint64_t difference = prior.who ^ who;
+    // Within one warp the label depends on the lane, unless both accesses dealt the lanes out alike.
+    if (difference < 32 && (state != size_shift || (difference != 0 && partial_syncs_ != nullptr)))
+      return false;
+    const Compared compared = compare(prior, who);
+    table_->add(node_, compared.key, kTileBytes, lanes, compared.unordered ? kTileBytes : 0);
+  } else {
+    return false;
+  }
+  shadow_->set_even(tile, static_cast<TileState>(size_shift), {who, what_});
+  return true;
+}
+
+// Lanes side by side within one tile, entry by entry; equal neighbours are added up before they are counted.
+void Reuse::row(Tile tile, unsigned offset, unsigned size_shift, unsigned lane, unsigned lanes) {
+  const Entries entries = shadow_->entries(tile, std::min(size_shift, 2u));
+  const unsigned per_lane = (1u << size_shift) >> entries.shift;
+  const unsigned unit = 1u << entries.shift;
+  Origin* entry = entries.first + (offset >> entries.shift);
+  uint64_t last_what = ~uint64_t{0}, last_difference = 0;
+  Compared compared{0, false};
+  unsigned pending = 0;  // lanes with the same outcome
+  const auto settle = [&] {
+    if (pending == 0) return;
+    const uint32_t bytes = pending << size_shift;
+    edges_.add_lanes(compared.key, bytes, compared.unordered ? bytes : 0, pending);
+    pending = 0;
+  };
+  for (const unsigned end = lane + lanes; lane < end; ++lane) {
+    const uint64_t who = who_ | lane;
+    const Origin prior = entry[0];
+    bool equal = true;
+    for (unsigned i = 1; i < per_lane; ++i) equal &= entry[i].what == prior.what && entry[i].who == prior.who;
+    if (equal) {
+      const uint64_t difference = prior.who ^ who;
+      const bool same =
+          prior.what == last_what &&
+          (prior.what == 0 || (difference >> 5 == last_difference >> 5 &&
+                               (difference >= 32 ||
+                                ((difference == 0) == (last_difference == 0) && partial_syncs_ == nullptr))));
+      if (!same) {
+        settle();
+        compared = compare(prior, who);
+        last_what = prior.what;
+        last_difference = difference;
+      }
+      ++pending;
+    } else {
+      edges_.start_lane(lane);
+      for (unsigned i = 0; i < per_lane; ++i) {
+        const Compared one = compare(entry[i], who);
+        edges_.add(one.key, unit, one.unordered ? unit : 0);
+      }
+    }
+    for (unsigned i = 0; i < per_lane; ++i) entry[i] = {who, what_};
+    entry += per_lane;
+  }
+  settle();
+}
+
+void Reuse::run(uint64_t address, unsigned size_shift, unsigned lane, unsigned lanes) {
+  while (lanes != 0) {
+    const Tile tile = shadow_->tile(address >> kTileBits);
+    const unsigned offset = address & (kTileBytes - 1);
+    const unsigned here = std::min(lanes, (kTileBytes - offset) >> size_shift);
+    const bool whole = here << size_shift == kTileBytes;
+    if (!whole || !even(tile, size_shift, lane)) {
+      row(tile, offset, size_shift, lane, here);
+      if (whole) shadow_->set_even(tile, static_cast<TileState>(size_shift), {who_ | lane, what_});
+    }
+    address += here << size_shift;
+    lane += here;
+    lanes -= here;
+  }
+  edges_.flush();
+}
+
+// Calls visit(entry, bytes it stands for) for exactly these bytes.
+template <typename Visit>
+inline void Reuse::each_entry(uint64_t address, unsigned bytes, Visit visit) {
+  while (bytes != 0) {
+    const unsigned offset = address & (kTileBytes - 1);
+    const unsigned here = std::min(bytes, kTileBytes - offset);
+    const Entries entries = shadow_->entries(shadow_->tile(address >> kTileBits), unit_shift(offset | here));
+    Origin* entry = entries.first + (offset >> entries.shift);
+    for (Origin* end = entry + (here >> entries.shift); entry != end; ++entry)
+      visit(*entry, 1u << entries.shift);
+    address += here;
+    bytes -= here;
+  }
+}
+
+// One piece of one lane; `mark` is kMark where lanes may overlap.
+void Reuse::touch(uint64_t address, unsigned bytes, uint64_t who, uint64_t mark) {
+  each_entry(address, bytes, [&](Origin& entry, unsigned unit) {
+    const Compared compared = entry.what & kMark ? Compared{same_instruction_, false} : compare(entry, who);
+    edges_.add(compared.key, unit, compared.unordered ? unit : 0);
+    entry = {who, what_ | mark};
+  });
+}
+
+void Reuse::replace(uint64_t address, unsigned bytes, uint64_t who) {
+  each_entry(address, bytes, [&](Origin& entry, unsigned) { entry = {who, what_}; });
+}
+
+void Reuse::unmark(uint64_t address, unsigned bytes) {
+  each_entry(address, bytes, [](Origin& entry, unsigned) { entry.what &= ~kMark; });
+}
+
+void Reuse::overlapping(const Access& access, uint32_t mask) {
+  each_lane(mask, [&](unsigned lane) {
+    edges_.start_lane(lane);
+    each_piece(access, lane,
+               [&](uint64_t address, unsigned bytes) { touch(address, bytes, who_ | lane, kMark); });
+  });
+  each_lane(mask, [&](unsigned lane) {
+    each_piece(access, lane, [&](uint64_t address, unsigned bytes) { unmark(address, bytes); });
+  });
+}
+
+void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table) {
+  start(access, shadow, table);
+  const unsigned first = __builtin_ctz(mask);
+  switch (access.layout) {
+    case Layout::kRun:
+      each_piece(access, first, [&](uint64_t address, unsigned) {
+        run(address, __builtin_ctz(access.size), first, __builtin_popcount(mask));
+      });
+      return;
+    case Layout::kBroadcast: {
+      const unsigned others = __builtin_popcount(mask) - 1;
+      edges_.start_lane(first);
+      // The lowest lane meets the old state, the highest is what stays.
+      const uint64_t address = access.lane_address(first);
+      touch(address, access.size, who_ | first, 0);
+      if (others != 0) {
+        edges_.add_lanes(same_instruction_, others * access.size, 0, others);
+        replace(address, access.size, who_ | (31 - __builtin_clz(mask)));
+      }
+      break;
+    }
+    case Layout::kDisjoint:
+      each_lane(mask, [&](unsigned lane) {
+        edges_.start_lane(lane);
+        each_piece(access, lane,
+                   [&](uint64_t address, unsigned bytes) { touch(address, bytes, who_ | lane, 0); });
+      });
+      break;
+    case Layout::kOverlapping:
+      overlapping(access, mask);
+      break;
+  }
+  edges_.flush();
+}
+
+void Reuse::apply_split(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table,
+                        const AddressShare& share, std::vector<SplitLane>& split) {
+  start(access, shadow, table);
+  // A lane has at most 16 bytes, so it reaches into at most two granules.
+  const auto each_part = [&](unsigned lane, auto visit) {
+    const uint64_t address = access.lane_address(lane);
+    const unsigned bytes = access.lane_size(lane);
+    constexpr uint64_t granule = uint64_t{1} << AddressShare::kGranuleBits;
+    const unsigned here =
+        static_cast<unsigned>(std::min<uint64_t>(bytes, granule - (address & (granule - 1))));
+    if (share.holds(address)) visit(address, here);
+    if (here != bytes && share.holds(address + here)) visit(address + here, bytes - here);
+    return here != bytes;
+  };
+  each_lane(mask, [&](unsigned lane) {
+    edges_.flush();
+    edges_.start_lane(lane);
+    const bool parted =
+        each_part(lane, [&](uint64_t address, unsigned bytes) { touch(address, bytes, who_ | lane, kMark); });
+    if (parted) edges_.flush_uncounted([&](uint32_t edge) { split.push_back({&access, lane, edge}); });
+  });
+  each_lane(mask, [&](unsigned lane) {
+    each_part(lane, [&](uint64_t address, unsigned bytes) { unmark(address, bytes); });
+  });
+  edges_.flush();
+}
+
+}  // namespace cuvein

@@ -1,0 +1,75 @@
+// Topological Distance: compares an access with the shadow state, byte for byte, adds the edges and leaves
+// the access behind as the most recent one. Lanes are taken in lane order (SPEC section 2 of the method: the
+// lowest lane meets the old state, every further one on the same byte is warp_same_inst).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/access.h"
+#include "analyzer/edges.h"
+#include "analyzer/launch_shape.h"
+#include "analyzer/shadow.h"
+
+namespace cuvein {
+
+// Which part of the address space a worker keeps: whole granules, spread evenly.
+struct AddressShare {
+  static constexpr unsigned kGranuleBits = 13;
+  unsigned worker;
+  unsigned workers;
+
+  static constexpr unsigned owner(uint64_t address, unsigned workers) {
+    return share(address >> kGranuleBits, workers);
+  }
+  bool holds(uint64_t address) const { return owner(address, workers) == worker; }
+};
+
+// A lane whose bytes belong to several workers, which only hand-made (misaligned) addresses make: each of
+// them sees part of its edges, so its counts are settled afterwards.
+struct SplitLane {
+  const Access* access;
+  unsigned lane;
+  uint32_t edge;
+};
+
+class Reuse {
+ public:
+  // Applies the lanes in `mask`.
+  void apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table);
+  // The same for an access with lanes that reach into another worker's share.
+  void apply_split(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table,
+                   const AddressShare& share, std::vector<SplitLane>& split);
+
+ private:
+  struct Compared {
+    uint32_t key;
+    bool unordered;
+  };
+
+  void start(const Access& access, Shadow& shadow, EdgeTable& table);
+  Label label(uint64_t difference, uint64_t prior_who) const;
+  Compared compare(const Origin& prior, uint64_t who) const;
+  bool unordered_in_warp(const Origin& prior, uint64_t who) const;
+  void run(uint64_t address, unsigned size_shift, unsigned lane, unsigned lanes);
+  bool even(Tile tile, unsigned size_shift, unsigned lane);
+  void row(Tile tile, unsigned offset, unsigned size_shift, unsigned lane, unsigned lanes);
+  void touch(uint64_t address, unsigned bytes, uint64_t who, uint64_t mark);
+  void replace(uint64_t address, unsigned bytes, uint64_t who);
+  void unmark(uint64_t address, unsigned bytes);
+  template <typename Visit>
+  void each_entry(uint64_t address, unsigned bytes, Visit visit);
+  void overlapping(const Access& access, uint32_t mask);
+
+  Shadow* shadow_ = nullptr;
+  EdgeTable* table_ = nullptr;
+  const LaunchGeometry* geometry_ = nullptr;
+  const PartialSyncs* partial_syncs_ = nullptr;
+  uint64_t who_ = 0;  // lane 0
+  uint64_t what_ = 0;
+  uint32_t node_ = 0, clock_ = 0, full_sync_ = 0;
+  uint32_t same_instruction_ = 0;  // edge key
+  AccessEdges edges_;
+};
+
+}  // namespace cuvein

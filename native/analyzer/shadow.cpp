@@ -1,0 +1,203 @@
+#include "analyzer/shadow.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace cuvein {
+
+namespace {
+
+constexpr size_t kRegionBytes = size_t{64} << 20;
+// What a pool keeps resident for the next launch; more than that goes back to the system.
+constexpr size_t kKeptBytes = size_t{64} << 20;
+
+}  // namespace
+
+ShadowPool::ShadowPool(unsigned chunk_bits)
+    : chunk_bits_(chunk_bits), tiles_(1u << (chunk_bits - kTileBits)) {}
+
+ShadowPool::~ShadowPool() {
+  for (Chunk* chunk : free_chunks_) delete chunk;
+}
+
+ShadowPool::Source::~Source() {
+  for (void* region : regions_) munmap(region, kRegionBytes);
+}
+
+// Pages are mapped when they are first touched, and come zeroed.
+void* ShadowPool::Source::carve(size_t bytes) {
+  if (left_ < bytes) {
+    void* region = mmap(nullptr, kRegionBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (region == MAP_FAILED) throw std::bad_alloc();
+    regions_.push_back(region);
+    next_ = static_cast<char*>(region);
+    left_ = kRegionBytes;
+  }
+  void* result = next_;
+  next_ += bytes;
+  left_ -= bytes;
+  return result;
+}
+
+Chunk* ShadowPool::take(uint64_t key) {
+  Chunk* chunk;
+  if (!free_chunks_.empty()) {
+    chunk = free_chunks_.back();
+    free_chunks_.pop_back();
+  } else {
+    char* memory = static_cast<char*>(chunk_source_.carve(tiles_ * (sizeof(Origin) + 1)));
+    chunk = new Chunk{0, reinterpret_cast<uint8_t*>(memory + tiles_ * sizeof(Origin)),
+                      reinterpret_cast<Origin*>(memory), nullptr};
+  }
+  chunk->key = key;
+  return chunk;
+}
+
+void ShadowPool::take_entries(Chunk* chunk) {
+  if (!free_entries_.empty()) {
+    chunk->entries = free_entries_.back();
+    free_entries_.pop_back();
+  } else {
+    chunk->entries = static_cast<Origin*>(entry_source_.carve(tiles_ * kWordsPerTile * sizeof(Origin)));
+  }
+}
+
+void ShadowPool::give(Chunk* chunk) {
+  if (chunk->entries != nullptr) {
+    const size_t bytes = tiles_ * kWordsPerTile * sizeof(Origin);
+    const bool keep = bytes < kRegionBytes / 64 || free_entries_.size() * bytes < kKeptBytes;
+    for (unsigned index = 0; index < tiles_; ++index) {
+      const Tile tile{chunk, index};
+      const unsigned state = tile.state() & kTileStateMask;
+      if (state == kTileBytes1 || state == kTileBytes2)
+        give_fine(reinterpret_cast<Origin*>(tile.words()[0].who));
+      if (keep && tile.state() & kDirty) std::memset(tile.words(), 0, kWordsPerTile * sizeof(Origin));
+    }
+    if (!keep) madvise(chunk->entries, bytes, MADV_DONTNEED);
+    free_entries_.push_back(chunk->entries);
+    chunk->entries = nullptr;
+  }
+  const size_t bytes = tiles_ * sizeof(Origin);
+  if (bytes >= 4096 && free_chunks_.size() * bytes >= kKeptBytes)
+    madvise(chunk->origins, bytes & ~size_t{4095}, MADV_DONTNEED);
+  std::memset(chunk->states, 0, tiles_);
+  free_chunks_.push_back(chunk);
+}
+
+Origin* ShadowPool::take_fine() {
+  if (!free_fine_.empty()) {
+    Origin* entries = free_fine_.back();
+    free_fine_.pop_back();
+    return entries;
+  }
+  return static_cast<Origin*>(fine_source_.carve(kTileBytes * sizeof(Origin)));
+}
+
+void Shadow::grow() {
+  std::vector<Chunk*> old(std::max<size_t>(16, table_.size() * 2));
+  old.swap(table_);
+  for (Chunk* chunk : old) {
+    if (chunk == nullptr) continue;
+    size_t slot = mix(chunk->key) & (table_.size() - 1);
+    while (table_[slot] != nullptr) slot = (slot + 1) & (table_.size() - 1);
+    table_[slot] = chunk;
+  }
+}
+
+Chunk* Shadow::find(uint64_t key) {
+  if (table_.empty()) grow();
+  size_t slot = mix(key) & (table_.size() - 1);
+  while (table_[slot] != nullptr) {
+    if (table_[slot]->key == key) return last_ = table_[slot];
+    slot = (slot + 1) & (table_.size() - 1);
+  }
+  Chunk* chunk = pool_.take(key);
+  table_[slot] = chunk;
+  if (++used_ * 2 > table_.size()) grow();
+  return last_ = chunk;
+}
+
+Entries Shadow::refine(Tile tile, unsigned shift) {
+  uint8_t& state = tile.state();
+  const unsigned now = state & kTileStateMask;
+  if (tile.chunk->entries == nullptr) pool_.take_entries(tile.chunk);
+  Origin* words = tile.words();
+  if (now <= kTileEven16) {  // word entries first; those of an empty tile are zero already
+    if (now != kTileEmpty) {
+      Origin origin = tile.origin();
+      const uint64_t who = origin.who;
+      for (unsigned word = 0; word < kWordsPerTile; ++word) {
+        origin.who = who + (word * 4 >> now);
+        words[word] = origin;
+      }
+    }
+    state = kTileWords | kDirty;
+    if (shift == 2) return {words, 2};
+  }
+  const unsigned width = (state & kTileStateMask) - kTileBytes1;
+  if (width == 2) {
+    if (shift == 2) return {words, 2};
+    Origin* finer = pool_.take_fine();
+    const unsigned count = kTileBytes >> shift;
+    for (unsigned i = 0; i < count; ++i) finer[i] = words[i >> (2 - shift)];
+    words[0].who = reinterpret_cast<uint64_t>(finer);
+    state = static_cast<uint8_t>((kTileBytes1 + shift) | kDirty);
+    return {finer, shift};
+  }
+  Origin* entries = fine(tile);
+  if (width <= shift) return {entries, width};
+  for (unsigned i = kTileBytes; i-- > 0;)
+    entries[i] = entries[i >> 1];  // 2-byte entries to 1-byte ones, in place
+  state = kTileBytes1 | kDirty;
+  return {entries, 0};
+}
+
+void Shadow::forget_in_chunk(Chunk* chunk, uint64_t address, uint64_t end) {
+  while (address < end) {
+    const Tile tile{
+        chunk, static_cast<unsigned>(address >> kTileBits & ((1u << (pool_.chunk_bits() - kTileBits)) - 1))};
+    const unsigned from = address & (kTileBytes - 1);
+    const unsigned to = static_cast<unsigned>(std::min<uint64_t>(kTileBytes, from + (end - address)));
+    address += to - from;
+    if ((tile.state() & kTileStateMask) == kTileEmpty) continue;
+    if (from == 0 && to == kTileBytes) {
+      if (is_fine(tile.state())) give_fine(tile);
+      if (tile.state() & kDirty) std::memset(tile.words(), 0, kWordsPerTile * sizeof(Origin));
+      tile.state() = kTileEmpty;
+      continue;
+    }
+    const unsigned low_bits = from | to;
+    const Entries entries = this->entries(tile, low_bits & 1 ? 0 : low_bits & 2 ? 1 : 2);
+    for (unsigned i = from >> entries.shift; i < to >> entries.shift; ++i) entries.first[i] = Origin{};
+  }
+}
+
+void Shadow::forget(uint64_t address, uint64_t bytes) {
+  if (bytes == 0) return;
+  const uint64_t last = address + bytes - 1;
+  const unsigned bits = pool_.chunk_bits();
+  // Of a large range few chunks exist: go through those instead of through the range.
+  for (Chunk* chunk : table_) {
+    if (chunk == nullptr || chunk->key < address >> bits || chunk->key > last >> bits) continue;
+    const uint64_t start = chunk->key << bits;
+    const uint64_t low = std::max(start, address);
+    forget_in_chunk(chunk, low, std::min(start + ((uint64_t{1} << bits) - 1), last) + 1);
+  }
+}
+
+void Shadow::clear() {
+  if (used_ == 0) return;
+  for (Chunk*& chunk : table_) {
+    if (chunk == nullptr) continue;
+    pool_.give(chunk);
+    chunk = nullptr;
+  }
+  used_ = 0;
+  last_ = nullptr;
+}
+
+}  // namespace cuvein

@@ -1,0 +1,189 @@
+#include "analyzer/worker.h"
+
+#include <algorithm>
+
+#include "analyzer/hash.h"
+
+namespace cuvein {
+
+namespace {
+
+Launch& find(const OpenLaunches& launches, uint32_t sequence) {
+  return *std::find_if(launches.begin(), launches.end(), [&](const auto& open) {
+            return open.first == sequence;
+          })->second;
+}
+
+// The fields that all records have.
+Access plain(const RecordHeader& record, Launch& launch) {
+  Access access{};
+  access.kind = record.kind;
+  access.launch = &launch;
+  access.address = record.address;
+  access.stride = record.value;
+  access.block = record.block;
+  access.active = record.active;
+  access.warp = record.warp;
+  return access;
+}
+
+}  // namespace
+
+void Slice::clear() {
+  accesses.clear();
+  for (std::vector<Share>& list : by_block) list.clear();
+  for (std::vector<Share>& list : by_address) list.clear();
+}
+
+// Adds the last access of the slice to the lists of the workers that keep its addresses.
+void Worker::share_by_address(Access& access, Slice& slice) {
+  const uint32_t index = static_cast<uint32_t>(slice.accesses.size() - 1);
+  if (workers_ == 1) {
+    slice.by_address[0].push_back({index, access.active});
+    return;
+  }
+  if (access.space == Space::kDistributedShared) {
+    const unsigned owner = share(access.launch->geometry().cluster_of(access.block), workers_);
+    slice.by_address[owner].push_back({index, access.active});
+    return;
+  }
+  constexpr unsigned bits = AddressShare::kGranuleBits;
+  if (access.layout == Layout::kRun) {
+    const uint64_t first = access.lane_address(access.first);
+    const uint64_t last = first + __builtin_popcount(access.active) * access.size - 1;
+    if (first >> bits == last >> bits) {
+      slice.by_address[AddressShare::owner(first, workers_)].push_back({index, access.active});
+      return;
+    }
+  }
+  const auto add = [&](uint64_t address, unsigned lane) {
+    lanes_[AddressShare::owner(address, workers_)] |= 1u << lane;
+  };
+  each_lane(access.active, [&](unsigned lane) {
+    const uint64_t first = access.lane_address(lane);
+    const uint64_t last = first + access.lane_size(lane) - 1;
+    add(first, lane);
+    if (first >> bits == last >> bits) return;
+    add(last, lane);
+    access.split = true;
+  });
+  for (unsigned worker = 0; worker < workers_; ++worker) {
+    if (lanes_[worker] == 0) continue;
+    slice.by_address[worker].push_back({index, lanes_[worker]});
+    lanes_[worker] = 0;
+  }
+}
+
+void Worker::decode_access(const RecordHeader& record, Launch& launch, Slice& slice) {
+  slice.accesses.push_back(plain(record, launch));
+  Access& access = slice.accesses.back();
+  access.form = record.form;
+  access.space = record.space;
+  access.type = record.type;
+  access.size = record.size;
+  access.first = static_cast<uint8_t>(__builtin_ctz(record.active));
+  const unsigned char* behind = reinterpret_cast<const unsigned char*>(&record + 1);
+  if (record.form != AddressForm::kAffine) access.addresses = behind;
+  if (record.flags & kRecordFlagLaneSizes)
+    access.sizes = behind + record_bytes(record.form, 0) - sizeof(RecordHeader);
+  launch.counts(number_).add(access, record.pc, record.flags & kRecordFlagAsync, distributions_);
+
+  const bool of_the_block = access.space == Space::kShared || access.space == Space::kLocal;
+  if (of_the_block || launch.synchronises.load(std::memory_order_relaxed))
+    slice.by_block[share(access.block, workers_)].push_back(
+        {static_cast<uint32_t>(slice.accesses.size() - 1), access.active});
+  if (!of_the_block) share_by_address(access, slice);
+}
+
+void Worker::decode(const unsigned char* records, const unsigned char* end, const OpenLaunches& launches,
+                    Slice& slice) {
+  Launch* launch = nullptr;
+  uint32_t sequence = 0;
+  while (records != end) {
+    const RecordHeader& record = *reinterpret_cast<const RecordHeader*>(records);
+    records += record.length * kRecordUnit;
+    if (record.kind == RecordKind::kPadding) continue;
+    if (launch == nullptr || record.launch != sequence) {
+      sequence = record.launch;
+      launch = &find(launches, sequence);
+    }
+    switch (record.kind) {
+      case RecordKind::kAccess:
+        decode_access(record, *launch, slice);
+        continue;
+      case RecordKind::kLaunchEnd:
+        launch->counts(number_).ended = true;
+        continue;
+      case RecordKind::kNotAnalysed:
+        ++launch->counts(number_).not_analysed[record.address];
+        break;
+      default:
+        break;
+    }
+    // What is left concerns the block: it synchronises, ends threads, or shows that a barrier was passed.
+    slice.accesses.push_back(plain(record, *launch));
+    const uint32_t index = static_cast<uint32_t>(slice.accesses.size() - 1);
+    slice.by_block[share(record.block, workers_)].push_back({index, record.active});
+    if (record.kind == RecordKind::kDeviceMalloc)
+      for (std::vector<Share>& list : slice.by_address) list.push_back({index, record.active});
+  }
+}
+
+void Worker::by_block(Slice& slice, uint64_t round) {
+  for (const Share& share : slice.by_block[number_]) {
+    Access& access = slice.accesses[share.index];
+    Launch& launch = *access.launch;
+    Blocks& blocks = launch.part(number_, pools_).blocks;
+    const bool synchronises = launch.synchronises.load(std::memory_order_relaxed);
+    if (access.kind == RecordKind::kThreadExit) {
+      BlockState& block = blocks.at(access.block);
+      if (synchronises) blocks.clocks(block);
+      blocks.exit(block, access.warp, access.active);
+      continue;
+    }
+    const bool of_the_block = access.kind == RecordKind::kAccess &&
+                              (access.space == Space::kShared || access.space == Space::kLocal);
+    if (!synchronises && !of_the_block) continue;
+    BlockState& block = blocks.at(access.block);
+    if (synchronises) {
+      BlockClocks& clocks = blocks.clocks(block);
+      switch (access.kind) {
+        case RecordKind::kBlockBarrier:
+          clocks.barrier(access.warp, access.active, static_cast<unsigned>(access.address),
+                         static_cast<uint32_t>(access.stride), (access.stride & kBarrierArriveOnly) == 0);
+          break;
+        case RecordKind::kWarpSync:
+          clocks.warp_sync(access.warp, access.active, static_cast<uint32_t>(access.address));
+          break;
+        default:
+          clocks.other(access.warp, access.active);
+      }
+      if (access.kind == RecordKind::kAccess) clocks.stamp(access, snapshots_, round);
+    }
+    if (of_the_block) reuse_.apply(access, access.active, block.shadow, launch.counts(number_).edges);
+  }
+}
+
+void Worker::by_address(Slice& slice) {
+  for (const Share& share : slice.by_address[number_]) {
+    const Access& access = slice.accesses[share.index];
+    Launch& launch = *access.launch;
+    Part& part = launch.part(number_, pools_);
+    if (access.kind == RecordKind::kDeviceMalloc) {
+      part.global.forget(access.address, static_cast<uint64_t>(access.stride));
+      continue;
+    }
+    EdgeTable& edges = launch.counts(number_).edges;
+    if (access.space == Space::kDistributedShared) {
+      std::unique_ptr<Shadow>& shadow = part.clusters[launch.geometry().cluster_of(access.block)];
+      if (shadow == nullptr) shadow = std::make_unique<Shadow>(pools_.blocks.shadows());
+      reuse_.apply(access, share.lanes, *shadow, edges);
+    } else if (access.split) {
+      reuse_.apply_split(access, share.lanes, part.global, edges, {number_, workers_}, split_lanes_);
+    } else {
+      reuse_.apply(access, share.lanes, part.global, edges);
+    }
+  }
+}
+
+}  // namespace cuvein

@@ -1,0 +1,68 @@
+// What one member of the team does with a batch of records, in three steps:
+//
+//   decode     any worker, any slice of the batch: nodes, distributions; sorts the accesses by who goes on
+//   with them by block   the worker that keeps the block: shared and local memory, barriers, ended threads by
+//   address the worker that keeps the address: global memory
+//
+// Each step finishes on all workers before the next begins, and each worker takes the slices in order. So the
+// accesses to one byte meet the shadow state in the order of the stream, whatever the number of workers.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "analyzer/access.h"
+#include "analyzer/distributions.h"
+#include "analyzer/launch.h"
+#include "analyzer/reuse.h"
+
+namespace cuvein {
+
+// The open launches, by sequence number.
+using OpenLaunches = std::vector<std::pair<uint32_t, Launch*>>;
+
+// Lanes of a decoded access (its place in the slice) that a worker looks after.
+struct Share {
+  uint32_t index;
+  uint32_t lanes;
+};
+
+struct Slice {
+  explicit Slice(unsigned workers) : by_block(workers), by_address(workers) {}
+  void clear();
+
+  std::vector<Access> accesses;
+  std::vector<std::vector<Share>> by_block, by_address;  // a list a worker
+};
+
+class Worker {
+ public:
+  Worker(unsigned number, unsigned workers) : number_(number), workers_(workers), lanes_(workers) {}
+
+  void decode(const unsigned char* records, const unsigned char* end, const OpenLaunches& launches,
+              Slice& slice);
+  void by_block(Slice& slice, uint64_t round);
+  void by_address(Slice& slice);
+  // Before the first by_block of a round: what the round before has left to the other workers is no longer
+  // read.
+  void start_round() { snapshots_.clear(); }
+
+  Pools& pools() { return pools_; }
+  std::vector<SplitLane>& split_lanes() { return split_lanes_; }
+
+ private:
+  void decode_access(const RecordHeader& record, Launch& launch, Slice& slice);
+  void share_by_address(Access& access, Slice& slice);
+
+  const unsigned number_, workers_;
+  Pools pools_;
+  Distributions distributions_;
+  Reuse reuse_;
+  std::deque<PartialSyncs> snapshots_;
+  std::vector<SplitLane> split_lanes_;
+  std::vector<uint32_t> lanes_;  // by worker; all zero between accesses
+};
+
+}  // namespace cuvein
