@@ -170,7 +170,8 @@ class TraceReader::Implementation {
         !inflate(stored_.data() + sizeof(header) + header.tokens_stored, header.lanes_stored, header.lanes,
                  &lanes_, &lanes))
       return "does not inflate";
-    return decoder_.decode(tokens, header.tokens, lanes, header.lanes, chunk.decoded, &decoded_);
+    if (!decoder_) decoder_ = std::make_unique<RecordDecoder>();
+    return decoder_->decode(tokens, header.tokens, lanes, header.lanes, chunk.decoded, &decoded_);
   }
 
   static void grow(std::vector<unsigned char>* buffer, size_t bytes) {
@@ -199,7 +200,7 @@ class TraceReader::Implementation {
   Status status_ = Status::kOk;
   Chunk last_{};
   std::vector<unsigned char> stored_, content_, lanes_, decoded_;
-  RecordDecoder decoder_;
+  std::unique_ptr<RecordDecoder> decoder_;  // its tables are large and many readers want documents only
 };
 
 TraceReader::TraceReader() : implementation_(std::make_unique<Implementation>()) {}
