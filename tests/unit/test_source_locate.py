@@ -60,7 +60,7 @@ def test_every_node_has_function_lines_instruction_and_text(tmp_path: Path) -> N
     assert (library.function, library.line) == ("library(float const*, int)", "scaling.cuh:13")
     assert str(getattr(library.instruction, "text", library.instruction)).startswith("LD.E R")
     assert isinstance(library.frames, tuple)
-    finder = locator.sources(profile)
+    finder = locator.sources(profile.launch.kernel.module)
     assert [finder.line(frame) for frame in library.frames] == [
         "    sum += from[i * N + k];",
         "__device__ float library(const float* x, int i) "
@@ -106,7 +106,7 @@ def test_instructions_are_left_out_when_not_asked_for(tmp_path: Path) -> None:
 def test_a_missing_source_file_leaves_the_line_number(tmp_path: Path) -> None:
     profile = profile_of("linked")
     locator = Locator.beside(folder_with(tmp_path, "linked"), sass=False)
-    text = locator.sources(profile).file("/kernels/kernel_part.cu")
+    text = locator.sources(profile.launch.kernel.module).file("/kernels/kernel_part.cu")
     assert not isinstance(text, SourceFile)
     assert "is not here" in text.why
     assert locator.nodes(profile)[0].line == "kernel_part.cu:7"

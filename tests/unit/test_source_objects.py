@@ -49,7 +49,7 @@ def test_traffic_and_footprint_of_each_object_most_traffic_first() -> None:
         0,
         2560,
         (768, 768),
-        (0, 1),
+        {0: 2048, 1: 512},
     )
     assert weights.share == 0.75
     assert (table.object.name, table.bytes, table.share) == ("lib::table", 128, 0.03125)
@@ -58,7 +58,7 @@ def test_traffic_and_footprint_of_each_object_most_traffic_first() -> None:
 def test_only_the_nodes_asked_for_count() -> None:
     profile = launch_with(({0: 2048}, 512), ({0: 512}, 256), ({1: 128}, 128))
     (weights,) = traffic_of(profile, {1})
-    assert (weights.bytes, weights.footprint, weights.nodes) == (512, (256, 256), (1,))
+    assert (weights.bytes, weights.footprint, weights.nodes) == (512, (256, 256), {1: 512})
     assert traffic_of(profile, ()) == []
 
 
@@ -93,7 +93,7 @@ def test_bytes_the_profile_does_not_attribute_are_not_lost() -> None:
 
 
 def test_shared_memory_is_no_object() -> None:
-    assert [traffic.nodes for traffic in traffic_of(PROFILE)] == [(0,)]
+    assert [traffic.nodes for traffic in traffic_of(PROFILE)] == [{0: 512}]
 
 
 def test_objects_are_named_by_what_is_known() -> None:

@@ -92,8 +92,14 @@ class Locator:
         sources: Iterable[ModuleSource] = (),
         check: bool = False,
     ) -> Locator:
-        """Make a locator for launch profiles (files or folders), beside which modules and sources lie."""
-        folders = dict.fromkeys(path if path.is_dir() else path.parent for path in profiles)
+        """Make a locator for launch profiles: files, their folders, or the folder of a whole run.
+
+        Modules and sources are looked for beside the profiles.
+        """
+        folders: dict[Path, None] = {}
+        for path in profiles:
+            folder = path if path.is_dir() else path.parent
+            folders.update(dict.fromkeys([folder, *sorted(folder.glob("process-*"))]))
         store = ModuleStore(folders, sources)
         recorded: dict[str, RecordedSource] = {}
         problems = []
@@ -152,10 +158,14 @@ class Locator:
     def nodes(self, profile: LaunchProfile) -> dict[int, NodeSource]:
         """Say where every node of a profile comes from, by id."""
         launch = profile.launch
-        if self._disassembler is not None and launch.kernel.module is not None:
-            used = {launch.functions[node.function].mangled for node in profile.nodes}
-            self._disassembler.prepare(launch.kernel.module, sorted(used), launch.kernel.mangled)
+        used = {launch.functions[node.function].mangled for node in profile.nodes}
+        self.prepare(launch.kernel.module, used, launch.kernel.mangled)
         return {node.id: self.node(profile, node) for node in profile.nodes}
+
+    def prepare(self, module: str | None, functions: Iterable[str], kernel: str | None = None) -> None:
+        """Disassemble functions in one go, for many calls of `place`; nothing without a disassembler."""
+        if self._disassembler is not None and module is not None:
+            self._disassembler.prepare(module, sorted(set(functions)), kernel)
 
     def coverage(self, profile: LaunchProfile) -> LineCoverage | Missing:
         """Say how many of the kernel's memory instructions have a line, and what to do when not all have."""
@@ -166,9 +176,12 @@ class Locator:
         places = {(launch.functions[node.function].mangled, node.pc) for node in profile.nodes}
         return table.coverage(sorted(places), launch.kernel.mangled)
 
-    def sources(self, profile: LaunchProfile) -> SourceFinder:
-        """Give the finder of source text for a profile's module."""
-        module = profile.launch.kernel.module
+    def text(self, module: str | None, frame: Frame) -> str | Missing:
+        """Give the source text of a frame's line, found through the module's line table."""
+        return self.sources(module).line(frame)
+
+    def sources(self, module: str | None) -> SourceFinder:
+        """Give the finder of source text for a module."""
         if module not in self._finders:
             table = self.lines(module)
             compiled = {} if isinstance(table, Missing) else table.files()

@@ -45,13 +45,13 @@ class ObjectTraffic:
         Distinct bytes whose first access in the launch was by these nodes: at least and at most this many.
         Both are equal, and exact, unless a node touched several objects.
     nodes
-        Ids of the nodes that touched the object, by bytes, most first.
+        The nodes that touched the object, by id, with their bytes there; most bytes first.
     """
 
     object: DataObject
     bytes: int
     footprint: tuple[int, int]
-    nodes: tuple[int, ...]
+    nodes: dict[int, int]
 
     @property
     def share(self) -> float | None:
@@ -131,7 +131,7 @@ def traffic_of(profile: LaunchProfile, nodes: Iterable[int] | None = None) -> li
                 object=data_object,
                 bytes=total[index],
                 footprint=(least[index], max(ceiling, least[index])),
-                nodes=tuple(node for _, node in sorted(by_node[index])),
+                nodes={node: -amount for amount, node in sorted(by_node[index])},
             )
         )
     return found

@@ -1,0 +1,173 @@
+"""Text of the reports that list groups of accesses: heading, details, and rows of numbers."""
+
+from __future__ import annotations
+
+import io
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from cuvein.report import numbers, style
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cuvein.report.summary import Summary
+    from cuvein.report.tally import AccessKind, Tally
+
+__all__ = ["Listing", "Row", "Section", "kind_name"]
+
+MINIMUM_WIDTH = 60
+WIDE = 100
+# From here on a ratio is worth a look; the pattern rules use the same thresholds.
+POOR_COALESCING = 1.5
+BANK_CONFLICT = 1.1
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of numbers. ``shared`` says that its ratio is one of wavefronts, not of sectors."""
+
+    name: str
+    tally: Tally
+    shared: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """One group: what it is, more about it, and its accesses."""
+
+    heading: Text
+    details: Sequence[Text]
+    rows: Sequence[Row]
+
+
+def kind_name(kind: AccessKind) -> str:
+    """Write a kind of access: ``"read global 4"``."""
+    space = {"distributed_shared": "dshared"}.get(kind.space, kind.space)
+    return f"{kind.type} {space} {kind.size}{' async' if kind.asynchronous else ''}"
+
+
+class Listing:
+    """Writes groups for a terminal or a pipe.
+
+    Parameters
+    ----------
+    width
+        Characters in a line, at least 60.
+    colour
+        Whether to send colours.
+    unicode
+        Whether the output can show other characters than ASCII.
+    """
+
+    def __init__(self, width: int = 100, *, colour: bool = False, unicode: bool = True) -> None:
+        self._width = max(width, MINIMUM_WIDTH)
+        self._colour = colour
+        self._unicode = unicode
+        self._glyphs = style.Glyphs.choose(unicode=unicode)
+
+    def render(
+        self, summary: Summary, title: str, sections: Sequence[Section], total: int, notes: Sequence[str]
+    ) -> str:
+        """Write the report.
+
+        Parameters
+        ----------
+        summary
+            The launches it is about.
+        title
+            What is listed, in what order.
+        sections
+            The groups to show, in order.
+        total
+            How many groups there are.
+        notes
+            Sentences on what is missing.
+        """
+        console = Console(
+            file=io.StringIO(),
+            width=self._width,
+            force_terminal=self._colour,
+            color_system="standard" if self._colour else None,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            legacy_windows=False,
+        )
+        with console.capture() as captured:
+            self._print(console, summary, title, sections, total)
+            for note in notes:
+                console.print(Text(f"Note: {style.printable(note)}.", "yellow"))
+        text = "\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n"
+        if not self._unicode:
+            text = text.replace("\u2026", self._glyphs.ellipsis).encode("ascii", "replace").decode()
+        return text
+
+    def _print(
+        self, console: Console, summary: Summary, title: str, sections: Sequence[Section], total: int
+    ) -> None:
+        launches, kernels = summary.launches, len(summary.kernels)
+        facts = [
+            f"{launches:,} launch{'' if launches == 1 else 'es'}",
+            f"{kernels:,} kernel{'' if kernels == 1 else 's'}",
+            ", ".join(summary.devices),
+        ]
+        separator = f" {self._glyphs.dot} "
+        console.print(Text("cuvein", "bold").append(separator + separator.join(facts), "not bold"))
+        for words in list(dict.fromkeys(map(tuple, summary.programs.values())))[:1]:
+            console.print(Text(style.printable(shlex.join(words)), "bright_black"))
+        console.print()
+        if len(sections) < total:
+            title += f" ({len(sections)} of {total}; --top 0 lists all)"
+        console.print(Text(title, "bold"))
+        console.print()
+        for section in sections:
+            section.heading.truncate(self._width, overflow="ellipsis")
+            console.print(section.heading)
+            for detail in section.details:
+                detail.truncate(self._width - 4, overflow="ellipsis")
+                console.print(Padding(detail, (0, 0, 0, 4)))
+            console.print(Padding(self._table(section), (0, 0, 0, 4)))
+            console.print()
+
+    def _table(self, section: Section) -> Table:
+        wide = self._width >= WIDE
+        table = Table(box=None, show_header=False, padding=(0, 2 if wide else 1, 0, 0))
+        # The same widths in each group, so that the eye can run down.
+        name = self._width - 4 - (71 if wide else 48)
+        table.add_column(no_wrap=True, width=min(name, 40), overflow="ellipsis")
+        for width in (6, 8, 6):
+            table.add_column(justify="right", no_wrap=True, min_width=width)
+        table.add_column(no_wrap=True, overflow="ellipsis")
+        for row in section.rows:
+            executions = row.tally.executions
+            table.add_row(
+                Text(style.printable(row.name)),
+                Text(numbers.compact(executions) + self._glyphs.times if executions else self._glyphs.dash),
+                Text(numbers.amount(row.tally.bytes)),
+                self._ratio(row),
+                self._mostly(row.tally),
+            )
+        return table
+
+    def _ratio(self, row: Row) -> Text:
+        ratio = row.tally.ratio
+        if ratio is None:
+            return Text(self._glyphs.dash)
+        threshold = BANK_CONFLICT if row.shared else POOR_COALESCING
+        return Text(f"{ratio:.2f}{self._glyphs.times}", "bold red" if ratio >= threshold else "")
+
+    def _mostly(self, tally: Tally) -> Text:
+        labels = 2 if self._width >= WIDE else 1
+        heaviest = sorted(style.LABELS, key=lambda label: -tally.labels[label])[:labels]
+        return Text(", ").join(
+            Text(f"{label} {numbers.percent(tally.labels[label], tally.bytes)}", style.LABEL_STYLES[label])
+            for label in heaviest
+            if tally.labels[label]
+        )

@@ -1,0 +1,134 @@
+"""The report by source line, on a recorded module and numbers that can be worked out by hand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from cuvein.profile.model import Edge, Function, LaunchProfile
+from cuvein.report.by_line import LineDocument, LineReport, by_line
+from cuvein.report.listing import Listing
+from cuvein.report.summary import summarise
+from cuvein.source import Locator
+from golden.modules.recorded import FOLDER, module
+from reference.sample import PROFILE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KERNEL, LIBRARY = "_Z6linkedPfPKf", "_Z7libraryPKfi"
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def profile_of(name: str) -> LaunchProfile:
+    """Two loads of the kernel's own line and one of a function it calls, 512 bytes each."""
+    kernel = replace(
+        PROFILE.launch.kernel,
+        name="linked(float*, float const*)",
+        mangled=KERNEL,
+        module=hashlib.sha256(module(name)).hexdigest(),
+    )
+    functions = [
+        Function(name=kernel.name, mangled=KERNEL, offset=0, size=512),
+        Function(name="library(float const*, int)", mangled=LIBRARY, offset=512, size=512),
+    ]
+    load = PROFILE.nodes[0]
+    return replace(
+        PROFILE,
+        launch=replace(PROFILE.launch, kernel=kernel, functions=functions),
+        nodes=[
+            replace(load, id=0, pc=0xC0, function=0),
+            replace(load, id=1, pc=0xD0, function=0),
+            replace(load, id=2, pc=0x60, function=1),
+        ],
+        edges=[
+            Edge(node=0, origin=None, label="cold", bytes=512, count=128),
+            Edge(node=1, origin=0, label="block", bytes=512, count=128),
+            Edge(node=2, origin=0, label="grid", bytes=512, count=128),
+        ],
+    )
+
+
+def locator_of(folder: Path, name: str, *, sources: bool = True, sass: bool = False) -> Locator:
+    modules = folder / "process-1" / "modules"
+    modules.mkdir(parents=True)
+    (modules / f"{hashlib.sha256(module(name)).hexdigest()}.cubin").write_bytes(module(name))
+    return Locator.beside(folder, sass=sass, roots=[FOLDER / "sources"] if sources else [])
+
+
+def test_accesses_of_one_line_are_added_up_over_launches(tmp_path: Path) -> None:
+    profile = profile_of("linked")
+    first, second = by_line(summarise([profile, profile]), locator_of(tmp_path, "linked"))
+    assert (first.place, first.bytes, len(first.instructions)) == ("kernel_part.cu:7", 2048, 2)
+    (tally,) = first.kinds.values()
+    assert tally.labels == {"cold": 1024, "block": 1024}
+    assert (tally.executions, tally.ratio) == (16, 1.0)
+    assert (second.place, second.bytes) == ("scaling.cuh:13", 1024)
+
+
+def test_the_text_names_line_source_callers_and_numbers(tmp_path: Path) -> None:
+    text = LineReport(locator_of(tmp_path, "linked"), Listing(100)).render([profile_of("linked")])
+    kernel, library = re.split(r"\n(?=scaling)", text)
+    assert "kernel_part.cu:7  66.7 % of all bytes" in kernel
+    assert "out[threadIdx.x] = library(x, threadIdx.x) + scale(x[3], x[4]);" in kernel
+    numbers = kernel.replace("\N{MULTIPLICATION SIGN}", "x")
+    assert re.search(
+        r"read global 4 +8x +1\.00 KiB +1\.00x +(cold|block) 50\.0 %, (cold|block) 50\.0 %", numbers
+    )
+    assert "inlined at library_part.cu:3" in library
+    assert "grid 100 %" in library
+
+
+def test_what_has_no_line_is_listed_by_function_with_the_reason(tmp_path: Path) -> None:
+    text = LineReport(locator_of(tmp_path, "partial"), Listing()).render([profile_of("partial")])
+    assert "library (line not known)" in text
+    assert "Note: library has no line here; compile it with -lineinfo too." in text
+    assert "kernel_part.cu:7" in text
+
+
+def test_without_modules_every_byte_is_still_there(tmp_path: Path) -> None:
+    groups = by_line(summarise([profile_of("linked")]), Locator.beside(tmp_path))
+    assert sorted(group.bytes for group in groups) == [512, 1024]
+    assert all(group.why is not None for group in groups)
+
+
+def test_a_missing_source_file_is_said_in_place_of_the_text(tmp_path: Path) -> None:
+    locator = locator_of(tmp_path, "linked", sources=False)
+    text = LineReport(locator, Listing()).render([profile_of("linked")])
+    assert "(the source file /kernels/kernel_part.cu is not here)" in text
+
+
+def test_only_the_first_lines_are_listed_and_the_rest_counted(tmp_path: Path) -> None:
+    text = LineReport(locator_of(tmp_path, "linked"), Listing(), top=1).render([profile_of("linked")])
+    assert "(1 of 2; --top 0 lists all)" in text
+    assert "scaling.cuh" not in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 160])
+def test_no_line_is_longer_than_asked_for_and_ascii_stays_ascii(width: int, tmp_path: Path) -> None:
+    report = LineReport(locator_of(tmp_path, "linked"), Listing(width, unicode=False))
+    text = report.render([profile_of("linked")])
+    assert max(map(len, text.splitlines())) <= width
+    assert text.isascii()
+
+
+def test_the_document_has_every_instruction(tmp_path: Path) -> None:
+    document = json.loads(
+        LineDocument(locator_of(tmp_path, "linked", sass=True)).render([profile_of("linked")])
+    )
+    assert (document["format"], document["version"]) == ("cuvein report by line", 1)
+    kernel, library = document["lines"]
+    assert [instruction["pc"] for instruction in kernel["instructions"]] == [0xC0, 0xD0]
+    assert all(instruction["sass"].startswith("LDG.E") for instruction in kernel["instructions"])
+    assert [frame["line"] for frame in library["frames"]] == [13, 3]
+    assert library["text"] == "    sum += from[i * N + k];"
+    assert library["accesses"][0]["labels"] == {"grid": 512}
