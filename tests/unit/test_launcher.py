@@ -167,7 +167,7 @@ def test_environment_signals_and_mask_are_as_without_cuvein(cuvein: Cuvein) -> N
     text = (
         "#!/bin/sh\nenv | grep -v -e INJECTION64_PATH -e CUVEIN_ -e ^_= | sort\n"
         # glibc keeps signals 32 and 33 for itself; its posix_spawn(3) may leave them ignored.
-        "grep -e SigBlk -e SigIgn /proc/self/status | cut -c 18-25 | sed s/^8/0/\n"
+        "grep -e SigBlk -e SigIgn /proc/self/status | cut -c 17-24 | sed s/^8/0/\n"
     )
     script = cuvein.folder / "script"
     script.write_text(text)
