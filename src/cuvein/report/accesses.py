@@ -8,6 +8,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from cuvein.graph.labels import LABELS
 from cuvein.report import numbers, style
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _BANK_CONFLICT = 1.1
 
 def share(labels: Counter[LabelName], whole: int) -> Text:
     """Name the label of most bytes and its share."""
-    label = max(style.LABELS, key=lambda name: labels[name])
+    label = max(LABELS, key=lambda name: labels[name])
     if not labels[label]:
         return Text("")
     return Text(f"{label} {numbers.percent(labels[label], whole)}", style.LABEL_STYLES[label])
@@ -123,7 +124,7 @@ def _ratio(access: AccessSummary, glyphs: Glyphs) -> Text:
 
 
 def _mostly(access: AccessSummary, *, labels: int) -> Text:
-    heaviest = sorted(style.LABELS, key=lambda label: -access.labels[label])[:labels]
+    heaviest = sorted(LABELS, key=lambda label: -access.labels[label])[:labels]
     parts = [
         Text(f"{label} {numbers.percent(access.labels[label], access.bytes)}", style.LABEL_STYLES[label])
         for label in heaviest

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from cuvein.graph.labels import LABELS
 from cuvein.report import style
 from cuvein.report.summary import summarise
 
@@ -48,7 +49,7 @@ def _kernel(kernel: KernelSummary) -> dict[str, Any]:
         ],
         "bytes": kernel.bytes,
         "traffic": {
-            space: {label: labels[label] for label in style.LABELS if labels[label]}
+            space: {label: labels[label] for label in LABELS if labels[label]}
             for space in style.SPACES
             if (labels := kernel.by_label(space))
         },

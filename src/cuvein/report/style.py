@@ -7,23 +7,15 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from cuvein.graph.labels import LABELS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cuvein.profile.model import LabelName, SpaceName
 
-__all__ = ["LABELS", "LABEL_STYLES", "MEANINGS", "SPACES", "SPACE_NAMES", "Glyphs", "printable"]
+__all__ = ["LABEL_STYLES", "MEANINGS", "SPACES", "SPACE_NAMES", "Glyphs", "printable"]
 
-# Narrow to wide, as the labels are read; cold stands first because it is no reuse.
-LABELS: tuple[LabelName, ...] = (
-    "cold",
-    "thread",
-    "warp_same_inst",
-    "warp_diff_inst",
-    "block",
-    "cluster",
-    "grid",
-)
 SPACES: tuple[SpaceName, ...] = ("global", "shared", "local", "distributed_shared")
 
 LABEL_STYLES: dict[LabelName, str] = {

@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from cuvein.vocabulary import SECTOR_BYTES
+from cuvein.graph.histogram import weighted_sum
+from cuvein.graph.metrics import ideal_sectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
         Coverage,
         Dimensions,
         Function,
-        Histogram,
         LabelName,
         LaunchProfile,
         Node,
@@ -116,13 +116,13 @@ class AccessSummary:
         self.size = max(self.size, node.size)
         self.executions += node.executions
         self.bytes += node.bytes
-        self.lanes += _weighted(node.lanes)
+        self.lanes += weighted_sum(node.lanes)
         if self.unit == "wavefronts":
-            self.used += _weighted(node.wavefronts)
-            self.ideal += _weighted(node.ideal_wavefronts)
+            self.used += weighted_sum(node.wavefronts)
+            self.ideal += weighted_sum(node.ideal_wavefronts)
         else:
-            self.used += _weighted(node.sectors)
-            self.ideal += sum(-(-lanes * node.size // SECTOR_BYTES) * times for lanes, times in node.lanes)
+            self.used += weighted_sum(node.sectors)
+            self.ideal += ideal_sectors(node)
 
 
 @dataclass
@@ -247,7 +247,3 @@ def summarise(profiles: Iterable[LaunchProfile]) -> Summary:
         summary.add(profile)
     ordered = sorted(kernels.values(), key=lambda kernel: (-kernel.bytes, kernel.name))
     return Summary(ordered, programs, list(devices))
-
-
-def _weighted(histogram: Histogram) -> int:
-    return sum(value * executions for value, executions in histogram)

@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from cuvein.graph.labels import LABELS
 from cuvein.report import accesses, coverage, numbers, style
 from cuvein.report.summary import summarise
 
@@ -182,7 +183,7 @@ class TerminalReport:
                 "",
                 Text(self._footprint(whole, labels["cold"]), "bright_black", overflow="ellipsis"),
             )
-            for label in style.LABELS:
+            for label in LABELS:
                 if labels[label]:
                     table.add_row(
                         Text("  " + label, style.LABEL_STYLES[label]),
@@ -211,7 +212,7 @@ class TerminalReport:
         table = _table(header=False)
         table.add_column(no_wrap=True)
         table.add_column()
-        for label in style.LABELS:
+        for label in LABELS:
             if label in present:
                 table.add_row(
                     Text(label, style.LABEL_STYLES[label]), Text(style.MEANINGS[label], "bright_black")
