@@ -12,6 +12,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from cuvein.graph.labels import LABELS
+from cuvein.patterns.thresholds import Thresholds
 from cuvein.report import numbers, style
 
 if TYPE_CHECKING:
@@ -24,9 +26,8 @@ __all__ = ["Listing", "Row", "Section", "kind_name"]
 
 MINIMUM_WIDTH = 60
 WIDE = 100
-# From here on a ratio is worth a look; the pattern rules use the same thresholds.
-POOR_COALESCING = 1.5
-BANK_CONFLICT = 1.1
+# From the thresholds of the patterns on, a ratio is worth a look.
+THRESHOLDS = Thresholds()
 
 
 @dataclass(frozen=True)
@@ -160,12 +161,12 @@ class Listing:
         ratio = row.tally.ratio
         if ratio is None:
             return Text(self._glyphs.dash)
-        threshold = BANK_CONFLICT if row.shared else POOR_COALESCING
+        threshold = THRESHOLDS.conflict if row.shared else THRESHOLDS.coalescing
         return Text(f"{ratio:.2f}{self._glyphs.times}", "bold red" if ratio >= threshold else "")
 
     def _mostly(self, tally: Tally) -> Text:
         labels = 2 if self._width >= WIDE else 1
-        heaviest = sorted(style.LABELS, key=lambda label: -tally.labels[label])[:labels]
+        heaviest = sorted(LABELS, key=lambda label: -tally.labels[label])[:labels]
         return Text(", ").join(
             Text(f"{label} {numbers.percent(tally.labels[label], tally.bytes)}", style.LABEL_STYLES[label])
             for label in heaviest
