@@ -1,0 +1,78 @@
+"""What the examples plant is in the machine code: each planted line makes the accesses it is said to make."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
+
+from harness import build, cases, examples, lines
+
+if TYPE_CHECKING:
+    from harness.examples import Expected
+
+ROOT = Path(__file__).parents[2]
+ACCESSES = {
+    r"LDG?": [("global", "read")],
+    r"STG?": [("global", "write")],
+    r"(ATOMG?|REDG?)": [("global", "atomic")],
+    r"LDS": [("shared", "read")],
+    r"STS": [("shared", "write")],
+    r"ATOMS": [("shared", "atomic")],
+    r"LDGSTS": [("global", "read"), ("shared", "write")],
+    r"LDL": [("local", "read")],
+    r"STL": [("local", "write")],
+}
+KERNELS: dict[str, Expected] = {
+    "bank_stride": cases.bank_stride(),
+    "late_commit": cases.late_commit(),
+    "missing_barrier": {**cases.publish(racy=True), **cases.tiles(8)},
+    "mixed_widths": cases.mixed_widths(),
+    "wide_broadcast": cases.wide_broadcast(),
+}
+PROGRAMS = {
+    **{f"examples/{name}.cu": plant() for name, (_, plant) in examples.ARGUMENTS.items() if " " not in name},
+    **{f"tests/gpu/kernels/{name}.cu": expected for name, expected in KERNELS.items()},
+}
+
+pytestmark = pytest.mark.skipif(build.nvcc() is None, reason="no nvcc")
+
+
+def accesses(sass: str) -> list[tuple[str, str]]:
+    """Name the accesses of an instruction; those with the predicate "never" make none."""
+    if sass.startswith("@!PT "):
+        return []
+    mnemonic = re.sub(r"^@!?U?P\d ", "", sass).split(" ", 1)[0].split(".", 1)[0]
+    return next((found for pattern, found in ACCESSES.items() if re.fullmatch(pattern, mnemonic)), [])
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_planted_accesses_are_in_the_code(program: str, tmp_path: Path) -> None:
+    cubin = tmp_path / "program.cubin"
+    command = [
+        str(build.nvcc()),
+        *build.FLAGS,
+        "-arch=sm_90",
+        "-Iexamples",
+        "-cubin",
+        "-o",
+        str(cubin),
+        program,
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    table = lines.table(cubin, ROOT / program)
+    for kernel, expected in PROGRAMS[program].items():
+        found = {
+            (line or "?", space, kind)
+            for (function, _), (line, sass) in table.items()
+            if re.match(rf"_Z{len(kernel)}{kernel}", function)
+            for space, kind in accesses(sass)
+        }
+        assert found == {access.key for access in expected}
