@@ -1,6 +1,7 @@
-"""What the examples are said to plant, derived again: their kernels, simulated, put to the plain model.
+"""What the examples are said to plant, derived again: their kernels, simulated, put to the host engine.
 
-This shows without a GPU that the formulae hold and that the order of the warps has no say in them.
+This shows without a GPU that the formulae hold and that neither the order of the warps nor the number of
+workers has a say in them.
 """
 
 from __future__ import annotations
@@ -12,53 +13,16 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from cuvein.profile.model import Edge, LaunchProfile, Node
-from reference.model import analyse
-from reference.sample import LAUNCH, PROFILE
+from cuvein.profile import violations
+from reference import engine
+from reference.sample import LAUNCH
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 
-from harness import examples, planted, simulated
+from harness import cases, examples, planted, simulated
 
 if TYPE_CHECKING:
-    from reference.graph import Graph
-
-
-def profile_of(graph: Graph) -> LaunchProfile:
-    """Write the model's graph as a profile; what the comparison does not look at is the sample's."""
-    keys = sorted(graph.nodes)
-    histograms = {
-        key: {kind: sorted(getattr(graph.nodes[key], kind).items()) for kind in planted.DISTRIBUTIONS}
-        for key in keys
-    }
-    nodes = [
-        Node(
-            id=index,
-            function=0,
-            pc=key[0],
-            space=key[1].name.lower(),  # type: ignore[arg-type]
-            type=key[2].name.lower(),  # type: ignore[arg-type]
-            size=graph.nodes[key].size,
-            asynchronous=graph.nodes[key].asynchronous,
-            executions=graph.nodes[key].executions,
-            bytes=graph.nodes[key].bytes,
-            allocations=[],
-            **histograms[key],
-        )
-        for index, key in enumerate(keys)
-    ]
-    edges = [
-        Edge(
-            node=keys.index(key),
-            origin=None if origin is None else keys.index(origin),
-            label=label.name.lower(),  # type: ignore[arg-type]
-            bytes=edge.bytes,
-            count=edge.count,
-            unordered=edge.unordered,
-        )
-        for (key, origin, label), edge in graph.edges.items()
-    ]
-    return msgspec.structs.replace(PROFILE, nodes=nodes, edges=edges)
+    from cuvein.profile import LaunchProfile
 
 
 def simulate(
@@ -67,17 +31,31 @@ def simulate(
     pcs: dict[str, int] = {}
     stream = simulated.records(simulated.schedule(blocks, warps, program, seed), pcs)
     launch = msgspec.structs.replace(LAUNCH, grid=(blocks, 1, 1), block=(32 * warps, 1, 1), allocations=[])
-    graph = analyse([launch], stream)[launch.sequence].graph
-    return profile_of(graph), {(LAUNCH.kernel.mangled, pc): (line, "") for line, pc in pcs.items()}
+    profile = engine.profiles([launch], stream, workers=seed)[launch.sequence]
+    return profile, {(LAUNCH.kernel.mangled, pc): (line, "") for line, pc in pcs.items()}
 
 
 @pytest.mark.parametrize("simulation", simulated.SIMULATIONS, ids=lambda entry: f"{entry[0]}-{entry[2]}")
 def test_formulae_hold_in_any_order_of_the_warps(simulation: simulated.Simulation) -> None:
     _, expected, kernel, blocks, warps, program = simulation
-    # The plain model takes seconds for the large ones.
-    for seed in (1, 2) if blocks * warps < 100 else (1,):
+    for seed in (1, 2, 3):
         profile, lines = simulate(blocks, warps, program, seed)
+        assert violations(profile) == []
         assert planted.differences(profile, lines, expected[kernel]) == []
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_missing_barriers_show_as_unordered_bytes_in_any_order(seed: int) -> None:
+    softmax, lines = simulate(2, 8, simulated.softmax(512, racy=True), seed)
+    seen = planted.observe(softmax, lines)
+    assert 4 * 2 * 8 <= planted.unordered(seen, "sum_store", "greatest_load") <= 8 * 2 * 8
+    assert planted.unordered(seen, "greatest_store", "greatest_load") == 0
+
+    tiles, lines = simulate(1, 4, simulated.tiles(8, racy=True), seed)
+    assert planted.unordered(planted.observe(tiles, lines), "write", "neighbour") == 512 * 7
+    tiles, lines = simulate(1, 4, simulated.tiles(8, racy=False), seed)
+    assert planted.differences(tiles, lines, cases.tiles(8)["tiles"]) == []
+    assert planted.unordered(planted.observe(tiles, lines), "write", "neighbour") == 0
 
 
 def test_comparison_notices_what_differs() -> None:

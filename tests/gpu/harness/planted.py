@@ -91,6 +91,16 @@ def observe(profile: LaunchProfile, lines: Lines) -> dict[tuple[str, str, str], 
     return dict(found)
 
 
+def unordered(found: Mapping[tuple[str, str, str], Observed], one: str, other: str) -> int:
+    """Bytes that no barrier orders between two lines, whichever comes first, across warps."""
+    total = 0
+    for (line, _, _), seen in found.items():
+        for (label, origin), count in seen.unordered.items():
+            if {line, origin} == {one, other} and label == "block":
+                total += count or 0
+    return total
+
+
 def differences(
     profile: LaunchProfile, lines: Lines, expected: list[Access], *, others: bool = False
 ) -> list[str]:

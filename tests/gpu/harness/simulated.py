@@ -60,7 +60,7 @@ def labels(block: int, warp: int) -> Iterator[Step | None]:
     yield far("store", WRITE, 3, lanes(first))
 
 
-def softmax(columns: int) -> Program:
+def softmax(columns: int, *, racy: bool = False) -> Program:
     def program(block: int, warp: int) -> Iterator[Step | None]:
         columns_of_warp = range(warp * 32, columns, 256)
         for column in columns_of_warp:
@@ -70,7 +70,8 @@ def softmax(columns: int) -> Program:
         yield BARRIER
         for other in range(1, 8):
             yield near("greatest_load", READ, lanes((warp + other) % 8, 0))
-        yield BARRIER
+        if not racy:
+            yield BARRIER
         for column in columns_of_warp:
             yield near("again", READ, lanes(32 + column))
             yield near("exponential", WRITE, lanes(32 + column))
@@ -225,6 +226,19 @@ def bytes_(block: int, warp: int) -> Iterator[Step | None]:
     if warp == 0:
         yield far("half", READ, 1, lanes(block * 16, 1, 16), size=8)
         yield far("store", WRITE, 2, lanes(block * 16, 1, 16), size=8)
+
+
+def tiles(steps: int, *, racy: bool) -> Program:
+    def program(block: int, warp: int) -> Iterator[Step | None]:
+        for _ in range(steps):
+            yield near("write", WRITE, lanes(warp * 32))
+            yield BARRIER
+            yield near("neighbour", READ, lanes((warp + 1) % 4 * 32))
+            if not racy:
+                yield BARRIER
+        yield far("sum", WRITE, 1, lanes(warp * 32))
+
+    return program
 
 
 # Example, what it plants, kernel, blocks, warps a block, program.
