@@ -6,18 +6,24 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cuvein.native import Engine
+from cuvein.native import Engine, TraceWriter, replay
 from cuvein.profile import LaunchProfile, decode
 from reference.records import Record, encode
 from reference.sample import PROCESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from cuvein.profile.model import Launch
     from cuvein.vocabulary import AddressForm
 
-__all__ = ["profile_bytes", "profiles"]
+__all__ = ["decode", "documents", "profile_bytes", "profiles", "replayed"]
+
+
+def documents(launch: Launch) -> tuple[bytes, bytes]:
+    """Return the documents that an engine wants: the process and the launch."""
+    return msgspec.json.encode(PROCESS), msgspec.json.encode(launch)
 
 
 def profiles(
@@ -36,6 +42,25 @@ def profiles(
         for first in range(0, len(records), chunk):
             engine.consume(encode(records[first : first + chunk], form))
         return {launch.sequence: decode(engine.end(launch.sequence)) for launch in launches}
+
+
+def replayed(
+    launches: Sequence[Launch],
+    records: Iterable[Record],
+    workers: int,
+    form: AddressForm | None,
+    path: Path,
+) -> dict[int, LaunchProfile]:
+    """Write the launches into a trace file and analyse that."""
+    with TraceWriter(path, msgspec.json.encode(PROCESS)) as writer:
+        for launch in launches:
+            writer.begin(msgspec.json.encode(launch))
+        writer.records(encode(records, form))
+        for launch in launches:
+            writer.end(launch.sequence)
+    found: list[LaunchProfile] = []
+    replay(path, lambda document: found.append(decode(document)), workers=workers)
+    return {profile.launch.sequence: profile for profile in found}
 
 
 def profile_bytes(launch: Launch, chunks: Iterable[bytes | memoryview], workers: int = 2) -> LaunchProfile:

@@ -50,7 +50,7 @@ _REGIONS = (
     0x7F03_FFFF_FFC0,
     0x1000,
     2**47 - 128,
-    2**64 - 256,
+    2**64 - 1024,
 )
 _SHARED = (0, 64, 0x7FC0, 160 * 1024)
 _LOCAL = (0, 32, 0x3FFF0)
@@ -115,7 +115,7 @@ class _Maker:
             space: [_pick(choose, bases) for _ in range(2)]
             for space, bases in ((Space.GLOBAL, _REGIONS), (Space.SHARED, _SHARED), (Space.LOCAL, _LOCAL))
         }
-        self._window = _pick(choose, (16, 32, 128))
+        self._window = _pick(choose, (16, 32, 128, 512))
 
     def next(self) -> list[Record]:
         """Make the next records; none where the choice was impossible."""
@@ -142,7 +142,7 @@ class _Maker:
             return self._exit(by, free, clocks)
         if kind == 38:
             return [self._allocate(by, free)]
-        return [self._other(by)]
+        return [self._other(by, self._subset(free))]
 
     def _subset(self, lanes: int) -> int:
         """Choose some of the lanes, at least one, often all."""
@@ -189,7 +189,7 @@ class _Maker:
             return [base + size * (lane % slots) for lane in active]
         if how == 2:
             stride = size * _pick(choose, (1, 1, 2, 3, 8, 32, 33))
-            return [base % 2**63 + stride * lane for lane in active]
+            return [base % 2**63 + offset % 64 + stride * lane for lane in active]
         if how == 3:
             return [base + size * ((31 - lane) % slots) for lane in active]
         if how == 4:
@@ -254,7 +254,7 @@ class _Maker:
             return warp.free(base, lane)
         return warp.malloc(base, self._choose.integer(0, 90), lane)
 
-    def _other(self, warp: Warp) -> Record:
+    def _other(self, warp: Warp, active: int) -> Record:
         kinds = (
             RecordKind.ASYNC_COMMIT,
             RecordKind.ASYNC_WAIT,
@@ -265,5 +265,5 @@ class _Maker:
         )
         kind = _pick(self._choose, kinds)
         if kind == RecordKind.NOT_ANALYSED:
-            return warp.not_analysed(0x50, _pick(self._choose, list(Instruction)))
-        return warp.other(kind, 0x50)
+            return warp.not_analysed(0x50, _pick(self._choose, list(Instruction)), active)
+        return warp.other(kind, 0x50, active=active)

@@ -110,13 +110,13 @@ class Warp:
         """Free on the device heap."""
         return self._other(RecordKind.DEVICE_FREE, 0, 1 << lane, address)
 
-    def not_analysed(self, pc: int, instruction: Instruction) -> Record:
+    def not_analysed(self, pc: int, instruction: Instruction, active: int = FULL) -> Record:
         """Execute something that is only counted."""
-        return self._other(RecordKind.NOT_ANALYSED, pc, FULL, instruction)
+        return self._other(RecordKind.NOT_ANALYSED, pc, active, instruction)
 
-    def other(self, kind: RecordKind, pc: int = 0, address: int = 0, value: int = 0) -> Record:
-        """Make a record of another kind by the whole warp."""
-        return self._other(kind, pc, FULL, address, value)
+    def other(self, kind: RecordKind, pc: int = 0, address: int = 0, active: int = FULL) -> Record:
+        """Make a record of another kind."""
+        return self._other(kind, pc, active, address)
 
     def _other(self, kind: RecordKind, pc: int, active: int, address: int = 0, value: int = 0) -> Record:
         return Record(kind=kind, pc=pc, active=active, address=address, value=value, **self._where)
