@@ -40,7 +40,9 @@ def _by_engine(workers: int) -> Analyse:
     return run
 
 
-@pytest.fixture
-def analysed() -> Analyse:
+@pytest.fixture(
+    params=["model", 1, 2, 7], ids=lambda value: f"{value}-workers" if value != "model" else "model"
+)
+def analysed(request: pytest.FixtureRequest) -> Analyse:
     """Return a function that makes graphs."""
-    return _by_model
+    return _by_model if request.param == "model" else _by_engine(request.param)

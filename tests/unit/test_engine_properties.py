@@ -1,0 +1,161 @@
+"""The host engine against the reference model on random record streams, whatever the number of workers."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+
+from cuvein.native import Engine, InvalidError
+from cuvein.profile import violations
+from cuvein.vocabulary import AddressForm, RecordKind, Space
+from reference import engine
+from reference.generator import Stream, generate
+from reference.graph import Graph, Node, graph_of
+from reference.model import analyse
+from reference.records import encode
+from reference.streams import Warp, launch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WORKERS = (1, 2, 7)
+A = 0x7F00_0000_0000
+
+settings.register_profile(
+    "engine",
+    deadline=None,
+    max_examples=120,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
+)
+
+
+class Drawn:
+    """Choices by hypothesis."""
+
+    def __init__(self, draw: Callable[[st.SearchStrategy[int]], int]) -> None:
+        self._draw = draw
+
+    def integer(self, low: int, high: int) -> int:
+        return self._draw(st.integers(low, high))
+
+
+@st.composite
+def streams(draw: Callable[[st.SearchStrategy[int]], int]) -> Stream:
+    return generate(Drawn(draw), draw(st.integers(1, 60)))
+
+
+def differences(found: Graph, right: Graph) -> list[str]:
+    """Say in what the graphs differ, so that a failure can be read."""
+    told = []
+    for key in sorted({*found.nodes, *right.nodes}):
+        mine, theirs = found.nodes.get(key, Node()), right.nodes.get(key, Node())
+        told += [
+            f"node {key}: {field.name} {getattr(mine, field.name)}, not {getattr(theirs, field.name)}"
+            for field in fields(Node)
+            if getattr(mine, field.name) != getattr(theirs, field.name)
+        ]
+    for name in sorted({*found.edges, *right.edges}, key=repr):
+        edge, other = found.edges.get(name), right.edges.get(name)
+        if edge != other:
+            told.append(f"edge {name}: {edge}, not {other}")
+    for what in ("accesses", "not_analysed", "unknown_bytes"):
+        if getattr(found, what) != getattr(right, what):
+            told.append(f"{what}: {getattr(found, what)}, not {getattr(right, what)}")
+    return told
+
+
+@settings(settings.get_profile("engine"))
+@given(streams(), st.sampled_from([None, *AddressForm]), st.sampled_from([None, 1, 7]))
+def test_the_engine_agrees_with_the_model(
+    stream: Stream, form: AddressForm | None, chunk: int | None
+) -> None:
+    right = analyse(stream.launches, stream.records)
+    by_workers = [engine.profiles(stream.launches, stream.records, n, form, chunk) for n in WORKERS]
+    for sequence, model in right.items():
+        first = by_workers[0][sequence]
+        told = differences(graph_of(first), model.graph)
+        for record in stream.records if told else ():
+            note(str(record))
+        assert not told, "\n".join(told)
+        distinct = {space.name.lower(): model.distinct_bytes[space] for space in Space}
+        assert violations(first, distinct) == []
+        for other in by_workers[1:]:
+            assert (other[sequence].nodes, other[sequence].edges) == (first.nodes, first.edges)
+
+
+@settings(settings.get_profile("engine"), max_examples=40)
+@given(streams(), st.sampled_from([None, *AddressForm]), st.sampled_from(WORKERS))
+def test_a_replayed_trace_gives_the_same_graphs(
+    stream: Stream, form: AddressForm | None, workers: int
+) -> None:
+    straight = engine.profiles(stream.launches, stream.records, 1)
+    with TemporaryDirectory() as folder:
+        again = engine.replayed(stream.launches, stream.records, workers, form, Path(folder) / "trace")
+    assert again.keys() == straight.keys()
+    for sequence, profile in straight.items():
+        for what in ("launch", "coverage", "nodes", "edges"):
+            assert getattr(again[sequence], what) == getattr(profile, what)
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[:-1],
+        lambda data: b"\0" + data[1:],
+        lambda data: bytes([data[0] + 1]) + data[1:],
+        lambda data: data[:1] + b"\xc8" + data[2:],
+        lambda data: data[:2] + b"\x09" + data[3:],
+        lambda data: data[:4] + b"\x09" + data[5:],
+        lambda data: data[:6] + b"\x03" + data[7:],
+        lambda data: data[:7] + b"\x20" + data[8:],
+        lambda data: data[:8] + bytes(4) + data[12:],
+        lambda data: data[:16] + bytes([1]) + data[17:],
+        lambda data: data[:24] + bytes([9]) + data[25:],
+    ],
+    ids=["cut", "empty", "long", "kind", "form", "space", "size", "warp", "lanes", "block", "launch"],
+)
+def test_a_bad_record_is_refused_and_changes_nothing(workers: int, damage: Callable[[bytes], bytes]) -> None:
+    good = encode([Warp().write(16, lambda lane: A + 4 * lane)])
+    bad = damage(encode([Warp().read(32, lambda lane: A + 4 * lane)]))
+    process, shape = engine.documents(launch())
+    with Engine(process, workers=workers) as host:
+        host.begin(shape)
+        host.consume(good)
+        with pytest.raises(InvalidError):
+            host.consume(good + bad)
+        host.consume(encode([Warp().read(48, lambda lane: A + 4 * lane)]))
+        graph = graph_of(engine.decode(host.end(1)))
+    assert graph.out(16) == {(None, "cold"): 128}
+    assert graph.out(48) == {(16, "thread"): 128}
+    assert {key[0] for key in graph.nodes} == {16, 48}
+
+
+def test_launches_may_end_while_others_go_on() -> None:
+    process, first = engine.documents(launch(1))
+    _, second = engine.documents(launch(2))
+    with Engine(process, workers=2) as host:
+        host.begin(first)
+        host.consume(encode([Warp(launch=1).write(16, {0: A})]))
+        host.begin(second)
+        host.consume(encode([Warp(launch=2).write(16, {0: A}), Warp(launch=1).read(32, {0: A})]))
+        one: Any = graph_of(engine.decode(host.end(1)))
+        with pytest.raises(InvalidError):
+            host.consume(encode([Warp(launch=1).read(32, {0: A})]))
+        host.consume(encode([Warp(launch=2).read(48, {0: A})]))
+        two = graph_of(engine.decode(host.end(2)))
+        with pytest.raises(InvalidError):
+            host.end(2)
+        # A number may be used again once its launch has ended.
+        host.begin(first)
+        host.consume(encode([Warp(launch=1).read(64, {0: A}), Warp(launch=1).other(RecordKind.LAUNCH_END)]))
+        again = graph_of(engine.decode(host.end(1)))
+    assert one.out(32) == {(16, "thread"): 4}
+    assert two.out(48) == {(16, "thread"): 4}
+    assert again.out(64) == {(None, "cold"): 4}
