@@ -1,6 +1,7 @@
 #include "profile/document.h"
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -34,7 +35,9 @@ class Text {
   Text& quoted(const char* word) { return raw("\"").raw(word).raw("\""); }  // words that need no escape
   template <typename T>
   Text& number(T value) {
-    return raw(std::to_string(value));
+    char digits[24];
+    text_.append(digits, std::to_chars(digits, digits + sizeof(digits), value).ptr);
+    return *this;
   }
   Text& histogram(const char* key, const Histogram& histogram) {
     raw(",\"").raw(key).raw("\":[");

@@ -77,11 +77,14 @@ uint8_t* pack_offsets(const int64_t* offsets, unsigned count, uint8_t* out) {
   *out++ = static_cast<uint8_t>(shift | (two ? kTwoFrames : 0));
   out = put_frame(out, low);
   if (two) out = put_frame(out, high);
+  uint32_t in_high = 0;
+  if (two)
+    for (unsigned i = 0; i < count; ++i) in_high |= static_cast<uint32_t>(units[i] >= border) << i;
   BitWriter writer(out);
+  if (two) writer.put(in_high, count);
+  const Frame frames[2] = {low, high};
   for (unsigned i = 0; i < count; ++i) {
-    const bool in_high = two && units[i] >= border;
-    if (two) writer.put(in_high, 1);
-    const Frame& frame = in_high ? high : low;
+    const Frame& frame = frames[in_high >> i & 1];
     writer.put(static_cast<uint64_t>(units[i]) - static_cast<uint64_t>(frame.least), frame.width);
   }
   return writer.finish();
@@ -93,12 +96,13 @@ const uint8_t* unpack_offsets(const uint8_t* in, unsigned count, int64_t* offset
   if (head & 0xe0) return nullptr;
   const unsigned shift = head & 0x0f;
   const bool two = head & kTwoFrames;
-  Frame low, high;
-  if (!get_frame(in, &low) || (two && !get_frame(in, &high))) return nullptr;
+  Frame frames[2];
+  if (!get_frame(in, &frames[0]) || (two && !get_frame(in, &frames[1]))) return nullptr;
   BitReader reader(in);
+  const auto in_high = static_cast<uint32_t>(two ? reader.get(count) : 0);
   for (unsigned i = 0; i < count; ++i) {
-    const Frame& frame = two && reader.get(1) ? high : low;
-    uint64_t unit = static_cast<uint64_t>(frame.least) + reader.get(frame.width);
+    const Frame& frame = frames[in_high >> i & 1];
+    const uint64_t unit = static_cast<uint64_t>(frame.least) + reader.get(frame.width);
     offsets[i] = static_cast<int64_t>(unit << shift);
   }
   return reader.finish();
