@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
+from cuvein.cli.views import View, view
+from cuvein.profile import read_all, write
 from cuvein.profile.model import Edge, Function, LaunchProfile
 from cuvein.report.by_line import LineDocument, LineReport, by_line
 from cuvein.report.listing import Listing
 from cuvein.report.summary import summarise
-from cuvein.source import Locator
+from cuvein.source import Locator, record_run
 from golden.modules.recorded import FOLDER, module
 from reference.sample import PROFILE
 
@@ -132,3 +135,57 @@ def test_the_document_has_every_instruction(tmp_path: Path) -> None:
     assert [frame["line"] for frame in library["frames"]] == [13, 3]
     assert library["text"] == "    sum += from[i * N + k];"
     assert library["accesses"][0]["labels"] == {"grid": 512}
+
+
+def run_folder(folder: Path) -> Path:
+    """Lay out a run as ``cuvein run`` does, with its sources beside it, not at their recorded path."""
+    locator_of(folder, "linked")
+    write(profile_of("linked"), folder / "process-1" / "launch-000001.json")
+    (folder / "process-2").mkdir()
+    shutil.copytree(FOLDER / "sources", folder / "sources")
+    return folder
+
+
+def test_a_run_keeps_its_sources_and_shows_them_when_they_are_gone(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path)
+    assert record_run(folder, "embed", [folder / "sources"]) == []
+    shutil.rmtree(folder / "sources")
+    text = view(View.LINE, Listing(), [folder], top=0).render(read_all(folder))
+    assert "sum += from[i * N + k];" in text
+    assert not (folder / "process-2" / "sources.json").exists()
+
+
+def test_a_source_file_that_changed_is_noted_on_request(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path)
+    roots = [folder / "sources"]
+    record_run(folder, "path", roots)
+    changed = folder / "sources" / "scaling.cuh"
+    changed.write_text(changed.read_text() + "// more\n")
+    note = f"Note: {changed} has changed since it was recorded."
+    for check in (True, False):
+        text = view(View.LINE, Listing(200), [folder], top=0, roots=roots, check=check).render(
+            read_all(folder)
+        )
+        assert (note in text) == check
+
+
+def test_nothing_is_kept_unless_asked_for(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path)
+    assert record_run(folder, "none", [folder / "sources"]) == []
+    assert not list(folder.rglob("sources.json"))
+
+
+def test_sources_that_are_not_found_or_profiles_that_are_damaged_are_told(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path)
+    (folder / "process-1" / "launch-000002.json").write_text("{")
+    problems = record_run(folder, "embed")
+    assert any("launch-000002.json" in problem for problem in problems)
+    assert any("/kernels/scaling.cuh is not here" in problem for problem in problems)
+
+
+@pytest.mark.parametrize("by", [View.LINE, View.OBJECT])
+def test_each_view_comes_as_text_and_as_json(by: View, tmp_path: Path) -> None:
+    folder = run_folder(tmp_path)
+    assert "by bytes accessed" in view(by, Listing(), [folder], top=0).render(read_all(folder))
+    document = json.loads(view(by, None, [folder], top=0).render(read_all(folder)))
+    assert document["format"] == f"cuvein report by {by.value}"

@@ -115,9 +115,16 @@ class LineReport:
         whole = sum(group.bytes for group in groups)
         shown = groups[: self._top] if self._top else groups
         sections = [self._section(group, whole) for group in shown]
-        notes = list(dict.fromkeys(str(group.why) for group in groups if group.why is not None))
+        notes = [str(group.why) for group in groups if group.why is not None]
+        notes += self._locator.problems + [change for group in shown if (change := self._change(group))]
         title = "Source lines by bytes accessed"
-        return self._listing.render(summary, title, sections, len(groups), notes + self._locator.problems)
+        return self._listing.render(summary, title, sections, len(groups), list(dict.fromkeys(notes)))
+
+    def _change(self, group: LineGroup) -> str | None:
+        if not group.frames:
+            return None
+        file = self._locator.sources(group.module).file(group.frames[0].file)
+        return None if isinstance(file, Missing) else file.changed
 
     def _section(self, group: LineGroup, whole: int) -> Section:
         heading = Text(group.place, "bold")

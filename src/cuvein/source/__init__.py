@@ -10,6 +10,7 @@ from cuvein.source.modules import ModuleSource, ModuleStore
 from cuvein.source.names import demangle, short
 from cuvein.source.nvdisasm import Nvdisasm
 from cuvein.source.objects import DataObject, ObjectTraffic, objects_of, traffic_of
+from cuvein.source.recording import record_run
 from cuvein.source.sass import Disassembler, Instruction, cache_folder
 from cuvein.source.text import (
     RecordedSource,
@@ -47,6 +48,7 @@ __all__ = [
     "demangle",
     "objects_of",
     "read_recorded_sources",
+    "record_run",
     "record_sources",
     "short",
     "traffic_of",

@@ -1,0 +1,60 @@
+"""The reports of ``cuvein report --by``."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+from cuvein.report.by_line import LineDocument, LineReport
+from cuvein.report.by_object import ObjectDocument, ObjectReport
+from cuvein.source import Locator
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from cuvein.report import Report
+    from cuvein.report.listing import Listing
+
+__all__ = ["View", "view"]
+
+
+class View(str, enum.Enum):
+    """What the accesses are grouped by."""
+
+    KERNEL = "kernel"
+    LINE = "line"
+    OBJECT = "object"
+
+
+def view(
+    by: View,
+    listing: Listing | None,
+    profiles: Sequence[Path],
+    *,
+    top: int,
+    roots: Sequence[Path] = (),
+    check: bool = False,
+) -> Report:
+    """Make the report by line or by object.
+
+    Parameters
+    ----------
+    by
+        `View.LINE` or `View.OBJECT`.
+    listing
+        Writes the text; ``None`` for JSON.
+    profiles
+        The profiles or folders given, beside which modules and sources lie.
+    top
+        How many groups to list; 0 for all.
+    roots
+        Folders to search for source files.
+    check
+        Whether to look for source files that have changed.
+    """
+    if by is View.OBJECT:
+        return ObjectDocument() if listing is None else ObjectReport(listing, top=top)
+    # Instructions are in the JSON only; disassembling takes a moment.
+    locator = Locator.beside(*profiles, sass=listing is None, roots=roots, check=check)
+    return LineDocument(locator) if listing is None else LineReport(locator, listing, top=top)
