@@ -21,6 +21,8 @@ ROOT = HERE.parents[1]
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if not config.pluginmanager.hasplugin("timeout"):
+        config.addinivalue_line("markers", "timeout(seconds): of pytest-timeout, which is not installed")
     # Without a GPU there is nothing to record.
     if (folder := os.environ.get("CUVEIN_RESULTS")) and not isinstance(device.find(), str):
         config.pluginmanager.register(summary.Summary(Path(folder)), "cuvein-summary")
