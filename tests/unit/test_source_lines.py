@@ -32,9 +32,10 @@ def compare(name: str, listing: str) -> int:
         lines = sections[cubin.section_name(function.section)]
         for offset in range(0, function.size, 16):
             frames = () if isinstance(table, Missing) else table.at(function.name, offset)
-            assert [(frame.file, frame.line) for frame in frames] == lines[function.start + offset], (
-                f"{function.name}+{offset:#x}"
-            )
+            found = [(frame.file, frame.line) for frame in frames]
+            # nvdisasm does not know the calls that only .debug_info has.
+            known = found[:1] if "device_debug" in name else found
+            assert known == lines[function.start + offset], f"{function.name}+{offset:#x}"
             compared.add((function.section, function.start + offset))
     assert len(compared) == sum(map(len, sections.values()))
     return len(compared)
@@ -64,6 +65,20 @@ def test_the_inline_chain_names_functions_from_the_innermost_out() -> None:
         "_Z6gatherIfLi2EET_PKS0_i",
     }
     assert deepest[0].file == "/kernels/scaling.cuh"
+
+
+def test_a_device_debug_build_has_the_inline_chain_of_its_debug_information() -> None:
+    kernel, table = "_Z7combineIfEvPT_PKS0_i", table_of("device_debug")
+    chains = {table.at(kernel, offset) for offset in range(0, 0xC80, 16)}
+    described = {tuple((frame.file[9:], frame.line, frame.function) for frame in chain) for chain in chains}
+    call = ("inlined.cu", 14, kernel)
+    twice = ("inlined.cu", 7, "_Z5twicePKfi")
+    gather = "_Z6gatherIfLi2EET_PKS0_i"
+    assert described == {
+        *(((("inlined.cu", line, kernel)),) for line in (11, 12, 13, 14, 16)),
+        (twice, call),
+        *((("scaling.cuh", line, gather), twice, call) for line in (10, 12, 13, 15)),
+    }
 
 
 def test_triton_lines_are_those_of_the_python_source() -> None:

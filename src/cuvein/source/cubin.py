@@ -5,13 +5,18 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import SymbolTableSection
 
 from cuvein.source.missing import Missing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from elftools.dwarf.compileunit import CompileUnit
 
 __all__ = ["Cubin", "CubinFunction", "CubinVariable", "Relocation"]
 
@@ -132,6 +137,11 @@ class Cubin:
             return self._relocations(name)
         except Exception:
             return []
+
+    def dwarf_units(self) -> Iterator[CompileUnit]:
+        """Read the compilation units of ``.debug_info``; raises anything when they are damaged."""
+        if self.section(".debug_info"):
+            yield from self._elf.get_dwarf_info(relocate_dwarf_sections=False).iter_CUs()
 
     @cached_property
     def code(self) -> frozenset[int]:

@@ -55,6 +55,7 @@ class LineUnit:
     """One compilation unit: files by number, sequences; ``damaged`` says why decoding stopped early."""
 
     version: int
+    offset: int = 0
     files: dict[int, LineFile] = field(default_factory=dict)
     sequences: list[LineSequence] = field(default_factory=list)
     damaged: str | None = None
@@ -122,7 +123,7 @@ def decode_units(data: bytes, strings: bytes = b"", line_strings: bytes = b"") -
     units: list[LineUnit] = []
     at = 0
     while at < len(data):
-        unit = LineUnit(version=0)
+        unit = LineUnit(version=0, offset=at)
         units.append(unit)
         reader = _Reader(data, at, len(data))
         try:

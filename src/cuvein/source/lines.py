@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from cuvein.source.cubin import Cubin, CubinFunction
+from cuvein.source.inlining import InlinedCalls
 from cuvein.source.line_program import LineFile, LineSequence, LineUnit, decode_units
 from cuvein.source.missing import Missing
 
@@ -67,6 +68,7 @@ class LineTable:
         self._cubin = cubin
         self._names = names
         self._name_bases = _name_bases(units, names)
+        self._inlined = InlinedCalls(cubin, units)
         self._starts: dict[int, list[int]] = {}
         self._places: dict[int, list[_Place]] = {}
         self._lay_out(units)
@@ -124,7 +126,8 @@ class LineTable:
         index = bisect_right(starts, found.start + offset) - 1
         if index < 0:
             return ()
-        return self._chain(self._places[found.section][index], found)
+        frames = self._chain(self._places[found.section][index], found)
+        return frames if len(frames) != 1 else self._with_calls(frames[0], found, offset)
 
     def files(self) -> dict[str, LineFile]:
         """Give every file that a row names, by path."""
@@ -185,6 +188,17 @@ class LineTable:
             frames.append(Frame(file.path, line, self._name(place.unit, name) if caller else function.name))
             row = caller - 1
         return tuple(frames)
+
+    def _with_calls(self, frame: Frame, function: CubinFunction, offset: int) -> tuple[Frame, ...]:
+        """Add the calls that only ``.debug_info`` knows of."""
+        calls = self._inlined.at(function.section, function.start + offset)
+        if not calls:
+            return (frame,)
+        callers = [call.function for call in calls[1:]] + [function.name]
+        return (
+            replace(frame, function=calls[0].function),
+            *(Frame(call.file, call.line, caller) for call, caller in zip(calls, callers, strict=True)),
+        )
 
     def _name(self, unit: LineUnit, offset: int) -> str | None:
         base = self._name_bases.get(id(unit))
