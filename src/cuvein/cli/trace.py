@@ -54,7 +54,7 @@ def _lines(summary: Summary, most: int) -> list[str]:
             f"program    {shlex.join(process.arguments) or process.executable}, process {process.pid}"
         )
         lines.append(f"made with  {', '.join(made_with)}")
-    each = f", {summary.stored_record_bytes / summary.records:.1f} bytes each" if summary.records else ""
+    each = f", {summary.stored_record_bytes / summary.records:.3g} bytes each" if summary.records else ""
     lines.append(f"file       {numbers.amount(summary.size)} in {numbers.count(summary.chunks)} chunks")
     lines.append(
         f"records    {numbers.count(summary.records)} in {numbers.amount(summary.stored_record_bytes)}{each}"

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cuvein.graph.labels import LABELS
+from cuvein.patterns.thresholds import Thresholds
 from cuvein.report import numbers, style
 
 if TYPE_CHECKING:
@@ -25,9 +26,8 @@ __all__ = ["share", "table"]
 
 # How much a line tells.
 _SHORT, _MEDIUM, _FULL = range(3)
-# From here on a ratio is worth a look; the pattern rules use the same thresholds.
-_POOR_COALESCING = 1.5
-_BANK_CONFLICT = 1.1
+# From the thresholds of the patterns on, a ratio is worth a look.
+_THRESHOLDS = Thresholds()
 
 
 def share(labels: Counter[LabelName], whole: int) -> Text:
@@ -65,7 +65,7 @@ def table(
 
 
 def _table(kernel: KernelSummary, listed: Sequence[AccessSummary], detail: int, glyphs: Glyphs) -> Table:
-    result = Table(box=None, header_style="bright_black", padding=(0, 1 if detail == _SHORT else 2, 0, 0))
+    result = Table(box=None, header_style="dim", padding=(0, 1 if detail == _SHORT else 2, 0, 0))
     result.add_column("pc", no_wrap=True, overflow="ellipsis", max_width=28)
     result.add_column("access", no_wrap=True)
     for name in ("times", "bytes") if detail == _SHORT else ("executions", "bytes"):
@@ -74,13 +74,13 @@ def _table(kernel: KernelSummary, listed: Sequence[AccessSummary], detail: int, 
         result.add_column("used / ideal", justify="right", no_wrap=True)
     result.add_column("ratio", justify="right", no_wrap=True)
     result.add_column("mostly", no_wrap=True, overflow="ellipsis")
-    before = "before by" if detail == _SHORT else "touched before by"
+    before = "before" if detail == _SHORT else "touched before by"
     result.add_column(before, no_wrap=True, overflow="ellipsis", max_width=32)
     executions = numbers.compact if detail == _SHORT else numbers.count
     for access in listed:
         cells = [
             place(access.key, access.function, kernel),
-            Text(_kind(access)),
+            Text(_kind(access, detail)),
             Text(executions(access.executions)),
             Text(numbers.amount(access.bytes)),
         ]
@@ -89,7 +89,7 @@ def _table(kernel: KernelSummary, listed: Sequence[AccessSummary], detail: int, 
         cells += [
             _ratio(access, glyphs),
             _mostly(access, labels=2 if detail == _FULL else 1),
-            _origin(access, kernel, glyphs),
+            _origin(access, kernel, glyphs, detail),
         ]
         result.add_row(*cells)
     return result
@@ -103,9 +103,10 @@ def place(key: AccessKey, function: str, kernel: KernelSummary) -> Text:
     return Text(f"{offset} {style.printable(function.partition('(')[0])}")
 
 
-def _kind(access: AccessSummary) -> str:
+def _kind(access: AccessSummary, detail: int) -> str:
     space = {"distributed_shared": "dshared"}.get(access.key.space, access.key.space)
-    return f"{access.key.type} {space} {access.size}{' async' if access.asynchronous else ''}"
+    asynchronous = (" (a)" if detail == _SHORT else " async") if access.asynchronous else ""
+    return f"{access.key.type} {space} {access.size}{asynchronous}"
 
 
 def _average(access: AccessSummary, glyphs: Glyphs) -> Text:
@@ -119,7 +120,7 @@ def _ratio(access: AccessSummary, glyphs: Glyphs) -> Text:
     ratio = access.ratio
     if ratio is None:
         return Text(glyphs.dash)
-    threshold = _BANK_CONFLICT if access.unit == "wavefronts" else _POOR_COALESCING
+    threshold = _THRESHOLDS.conflict if access.unit == "wavefronts" else _THRESHOLDS.coalescing
     return Text(f"{ratio:.2f}{glyphs.times}", "bold red" if ratio >= threshold else "")
 
 
@@ -133,13 +134,13 @@ def _mostly(access: AccessSummary, *, labels: int) -> Text:
     return Text(", ").join(parts)
 
 
-def _origin(access: AccessSummary, kernel: KernelSummary, glyphs: Glyphs) -> Text:
+def _origin(access: AccessSummary, kernel: KernelSummary, glyphs: Glyphs, detail: int) -> Text:
     label = access.main_reuse
     found = access.main_origin(label) if label else None
     if label is None or found is None:
         return Text(glyphs.dash)
     key, _ = found
     text = Text("itself") if key == access.key else place(key, kernel.accesses[key].function, kernel)
-    if label != access.main_label:
+    if label != access.main_label and detail != _SHORT:
         text.append(f" ({label})", style.LABEL_STYLES[label])
     return text

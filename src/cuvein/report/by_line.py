@@ -128,18 +128,18 @@ class LineReport:
 
     def _section(self, group: LineGroup, whole: int) -> Section:
         heading = Text(group.place, "bold")
-        heading.append(f"  {numbers.percent(group.bytes, whole)} of all bytes", "bright_black")
+        heading.append(f"  {numbers.percent(group.bytes, whole)} of all bytes", "dim")
         details = [self._text(group)] if group.frames else []
-        details += [Text(f"inlined at {_place(frame)}", "bright_black") for frame in group.frames[1:]]
+        details += [Text(f"inlined at {_place(frame)}", "dim") for frame in group.frames[1:]]
         names = sorted(short(name) for name in group.kernels)
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        details.append(Text(f"in {', '.join(names[:3])}{more}", "bright_black"))
+        details.append(Text(f"in {', '.join(names[:3])}{more}", "dim"))
         return Section(heading, details, _rows(group))
 
     def _text(self, group: LineGroup) -> Text:
         text = self._locator.text(group.module, group.frames[0])
         if isinstance(text, Missing):
-            return Text(f"({text.why})", "bright_black")
+            return Text(f"({text.why})", "dim")
         return Text(style.printable(text.strip().expandtabs(1)))
 
 

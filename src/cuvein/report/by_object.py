@@ -160,16 +160,14 @@ def _section(group: ObjectGroup, whole: int) -> Section:
     heading = Text(style.printable(data_object.name), "bold")
     if data_object.size is not None:
         heading.append(f"  {numbers.amount(data_object.size)}")
-    heading.append(f"  {numbers.percent(group.bytes, whole)} of all bytes", "bright_black")
+    heading.append(f"  {numbers.percent(group.bytes, whole)} of all bytes", "dim")
     launches = f"touched by {group.launches:,} launch{'' if group.launches == 1 else 'es'}"
     rows = [
         *((group.alone[key].bytes, Row(_row_name(key), group.alone[key])) for key in group.alone),
         *((size, Row(f"{_row_name(key)} + others", Tally(bytes=size))) for key, size in group.mixed.items()),
     ]
     ordered = sorted(rows, key=lambda row: (-row[0], row[1].name))
-    return Section(
-        heading, [Text(f"{launches}, {_footprint(group)}", "bright_black")], [row for _, row in ordered]
-    )
+    return Section(heading, [Text(f"{launches}, {_footprint(group)}", "dim")], [row for _, row in ordered])
 
 
 def _row_name(key: tuple[str, TypeName]) -> str:

@@ -122,7 +122,7 @@ class Listing:
         separator = f" {self._glyphs.dot} "
         console.print(Text("cuvein", "bold").append(separator + separator.join(facts), "not bold"))
         for words in list(dict.fromkeys(map(tuple, summary.programs.values())))[:1]:
-            console.print(Text(style.printable(shlex.join(words)), "bright_black"))
+            console.print(Text(style.printable(shlex.join(words)), "dim"))
         console.print()
         if len(sections) < total:
             title += f" ({len(sections)} of {total}; --top 0 lists all)"

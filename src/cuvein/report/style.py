@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from cuvein.profile.model import LabelName, SpaceName
 
-__all__ = ["LABEL_STYLES", "MEANINGS", "SPACES", "SPACE_NAMES", "Glyphs", "printable"]
+__all__ = ["ASYNCHRONOUS", "LABEL_STYLES", "MEANINGS", "SPACES", "SPACE_NAMES", "Glyphs", "printable"]
 
 SPACES: tuple[SpaceName, ...] = ("global", "shared", "local", "distributed_shared")
 
 LABEL_STYLES: dict[LabelName, str] = {
-    "cold": "bright_black",
+    "cold": "dim",
     "thread": "green",
     "warp_same_inst": "cyan",
     "warp_diff_inst": "blue",
@@ -42,6 +42,8 @@ MEANINGS: dict[LabelName, str] = {
     "cluster": "last touched by another block of the same cluster",
     "grid": "last touched by another block of the grid",
 }
+
+ASYNCHRONOUS = "half of an asynchronous copy: its read of global or its write of shared memory"
 
 
 def printable(text: str) -> str:

@@ -99,7 +99,7 @@ class TerminalReport:
             dict.fromkeys(style.printable(shlex.join(words)) for words in summary.programs.values())
         )
         more = f" and {len(commands) - 1} more" if len(commands) > 1 else ""
-        text.append(f"\n{commands[0]}{more}", "bright_black")
+        text.append(f"\n{commands[0]}{more}", "dim")
         return text
 
     def _overview(self, summary: Summary) -> RenderableType:
@@ -131,7 +131,7 @@ class TerminalReport:
         heading.append(f"[{number}] " if number is not None else "", "bold")
         heading.append(style.printable(kernel.name), "bold underline" if self._colour else "")
         yield heading
-        yield Text("    " + self._facts(kernel), "bright_black")
+        yield Text("    " + self._facts(kernel), "dim")
         for sequence, sentence in kernel.incomplete[:5]:
             yield Text(f"    INCOMPLETE launch {sequence}: {style.printable(sentence)}", "bold yellow")
         if len(kernel.incomplete) > 5:
@@ -181,7 +181,7 @@ class TerminalReport:
                 Text(style.SPACE_NAMES[space], "bold"),
                 Text(numbers.amount(whole), "bold"),
                 "",
-                Text(self._footprint(whole, labels["cold"]), "bright_black", overflow="ellipsis"),
+                Text(self._footprint(whole, labels["cold"]), "dim", overflow="ellipsis"),
             )
             for label in LABELS:
                 if labels[label]:
@@ -205,18 +205,20 @@ class TerminalReport:
         if len(shown) < len(listed):
             title += f" ({len(shown)} of {len(listed)}; --top 0 lists all)"
         yield Text("  " + title, "bold")
-        yield Padding(accesses.table(kernel, shown, console, self._width - 4, self._glyphs), (0, 0, 0, 4))
+        indent = 4 if self._width >= _WIDE else 2
+        table = accesses.table(kernel, shown, console, self._width - indent, self._glyphs)
+        yield Padding(table, (0, 0, 0, indent))
 
     def _legend(self, summary: Summary) -> RenderableType:
         present: set[LabelName] = {label for kernel in summary.kernels for label in kernel.by_label()}
-        table = _table(header=False)
+        table = _table(header=False, expand=False)
         table.add_column(no_wrap=True)
         table.add_column()
         for label in LABELS:
             if label in present:
-                table.add_row(
-                    Text(label, style.LABEL_STYLES[label]), Text(style.MEANINGS[label], "bright_black")
-                )
+                table.add_row(Text(label, style.LABEL_STYLES[label]), Text(style.MEANINGS[label], "dim"))
+        if any(access.asynchronous for kernel in summary.kernels for access in kernel.accesses.values()):
+            table.add_row(Text("async, (a)"), Text(style.ASYNCHRONOUS, "dim"))
         return table
 
 
@@ -224,5 +226,5 @@ def _plural(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def _table(*, header: bool = True) -> Table:
-    return Table(box=None, show_header=header, header_style="bright_black", padding=(0, 1, 0, 0), expand=True)
+def _table(*, header: bool = True, expand: bool = True) -> Table:
+    return Table(box=None, show_header=header, header_style="dim", padding=(0, 1, 0, 0), expand=expand)
