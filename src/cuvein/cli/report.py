@@ -9,15 +9,17 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 import typer
 
+from cuvein.cli.views import View, view
 from cuvein.collect.errors import CuveinError, Status
 from cuvein.profile.model import LaunchProfile
 from cuvein.profile.reading import find, read
 from cuvein.report import Report
 from cuvein.report.document import DocumentReport
+from cuvein.report.listing import Listing
 from cuvein.report.terminal import TerminalReport
 
 __all__ = ["Format", "make", "plain", "report"]
@@ -50,8 +52,17 @@ def report(
         typer.Option(metavar="N", min=1, help="Only the launch with this number. May be repeated."),
     ] = None,
     top: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Program counters to list for each kernel; 0: all.")
+        int, typer.Option(metavar="N", min=0, help="Program counters (lines, objects) to list; 0: all.")
     ] = 10,
+    by: Annotated[View, typer.Option(help="What the accesses are grouped by.")] = View.KERNEL,
+    source_root: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="With --by line: where to look for source files that are not where they were compiled. "
+            "May be repeated.",
+        ),
+    ] = None,
     format: Annotated[Format, typer.Option(help="Text for people, JSON for programs.")] = Format.TEXT,  # noqa: A002
 ) -> None:
     """Show where the bytes of each kernel come from and which instructions touch them.
@@ -59,28 +70,40 @@ def report(
     Launches of the same kernel are added up. Colours are left out where the output is no terminal or NO_COLOR
     is set.
     """
-    sys.stdout.write(make(format, top).render(_chosen(paths, kernel, launch)))
+    if by is View.KERNEL:
+        made = make(format, top)
+    else:
+        listing = Listing(**_appearance()) if format is Format.TEXT else None
+        made = view(by, listing, paths, top=top, roots=source_root or (), check=True)
+    sys.stdout.write(made.render(_chosen(paths, kernel, launch)))
 
 
 def make(format: Format, top: int) -> Report:  # noqa: A002
-    """Make the report that fits where standard output goes."""
-    if format is Format.JSON:
-        return DocumentReport()
-    terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
-    columns = os.environ.get("COLUMNS", "")
-    width = int(columns) if columns.isdigit() and int(columns) else _PIPE_WIDTH
-    return TerminalReport(
-        shutil.get_terminal_size().columns if terminal else width,
-        colour=terminal and not os.environ.get("NO_COLOR"),
-        unicode=encoding.startswith("utf"),
-        top=top,
-    )
+    """Make the report by kernel that fits where standard output goes."""
+    return DocumentReport() if format is Format.JSON else TerminalReport(**_appearance(), top=top)
 
 
 def plain() -> Report:
     """Make the report for a file."""
     return TerminalReport(_PIPE_WIDTH)
+
+
+class _Appearance(TypedDict):
+    width: int
+    colour: bool
+    unicode: bool
+
+
+def _appearance() -> _Appearance:
+    terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdigit() and int(columns) else _PIPE_WIDTH
+    return {
+        "width": shutil.get_terminal_size().columns if terminal else width,
+        "colour": terminal and not os.environ.get("NO_COLOR"),
+        "unicode": encoding.startswith("utf"),
+    }
 
 
 def _chosen(paths: list[Path], kernel: str | None, launches: list[int] | None) -> Iterator[LaunchProfile]:

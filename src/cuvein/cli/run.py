@@ -12,6 +12,7 @@ from cuvein import native
 from cuvein.cli import messages, summary
 from cuvein.collect.configuration import Selection
 from cuvein.collect.launch import Request, launch
+from cuvein.source import record_run
 
 __all__ = ["run"]
 
@@ -25,6 +26,14 @@ class Switch(str, enum.Enum):
 
     ON = "on"
     OFF = "off"
+
+
+class Keep(str, enum.Enum):
+    """What to keep of source files; see :func:`cuvein.source.record_run`."""
+
+    NONE = "none"
+    PATH = "path"
+    EMBED = "embed"
 
 
 def run(
@@ -102,6 +111,13 @@ def run(
             rich_help_panel=_OUTPUT,
         ),
     ] = False,
+    keep_source: Annotated[
+        Keep,
+        typer.Option(
+            help="Keep the source files of the profiled instructions: their text, or their hash only.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = Keep.NONE,
     quiet: Annotated[
         bool,
         typer.Option("--quiet", "-q", help="Say nothing unless something is wrong.", rich_help_panel=_OUTPUT),
@@ -157,6 +173,9 @@ def run(
     )
     result = launch(request, messages.warn)
     told = summary.of_run(request, result)
+    if result.output is not None:
+        for sentence in record_run(result.output, keep_source.value):
+            told.complain(sentence)
     for line in told.problems if quiet else told.lines:
         messages.say(line)
     raise typer.Exit(result.ending.shell_status or int(told.status))

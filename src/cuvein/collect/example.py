@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from importlib.util import find_spec
 from pathlib import Path
 
+from cuvein.collect import installation
 from cuvein.collect.doctor import probe
 from cuvein.collect.errors import CuveinError, Status
 
@@ -15,7 +15,8 @@ __all__ = ["ARGUMENTS", "build", "obstacle", "recording"]
 NAME = "softmax"
 ARGUMENTS = ("64", "1024")
 _PACKAGE = Path(__file__).resolve().parent.parent
-_SOURCE = _PACKAGE.parent.parent / "examples" / f"{NAME}.cu"
+_REPOSITORY = _PACKAGE.parent.parent
+_SOURCE = Path("examples") / f"{NAME}.cu"
 
 
 def obstacle() -> str | None:
@@ -25,7 +26,7 @@ def obstacle() -> str | None:
         return answer.error
     if not answer.gpus:
         return "there is no GPU"
-    if not _SOURCE.exists():
+    if not (_REPOSITORY / _SOURCE).exists():
         return "the source of the example comes with the repository only"
     if _compiler() is None:
         return "there is no nvcc to build the example with"
@@ -33,18 +34,21 @@ def obstacle() -> str | None:
 
 
 def build(folder: Path) -> Path:
-    """Compile the example; returns the program.
+    """Compile the example for the first GPU; returns the program.
 
     Raises
     ------
     CuveinError
         The compiler refuses.
     """
-    program = folder / NAME
-    command = [str(_compiler()), "-O3", "-lineinfo", "-arch=native", str(_SOURCE), "-o", str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    program = (folder / NAME).absolute()
+    major, minor = probe().gpus[0].compute_capability
+    flags = ["-std=c++17", "-O3", "-lineinfo", f"-arch=sm_{major}{minor}", "-Iexamples"]
+    # The line tables hold the path that the compiler is given.
+    command = [str(_compiler()), *flags, "-o", str(program), str(_SOURCE), "-ldl"]
+    done = subprocess.run(command, cwd=_REPOSITORY, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        said = done.stderr.strip().splitlines()
+        said = (done.stderr or done.stdout).strip().splitlines()
         raise CuveinError(
             Status.CANNOT_PROFILE,
             f"the example does not compile: {said[-1] if said else 'nvcc gives no reason'}",
@@ -71,10 +75,10 @@ def recording() -> Path:
 
 
 def _compiler() -> Path | None:
-    on_path = shutil.which("nvcc")
-    if on_path:
-        return Path(on_path)
-    spec = find_spec("nvidia")
-    roots = [Path(root) for root in (spec.submodule_search_locations or [])] if spec else []
-    found = sorted(nvcc for root in roots for nvcc in root.glob("cu[0-9]*/bin/nvcc"))
-    return found[-1] if found else None
+    for folder in installation.nvidia_folders():
+        # The wheel is of use only with its headers beside it.
+        nvcc = folder / "bin" / "nvcc"
+        if nvcc.exists() and (folder / "include" / "cuda_runtime.h").exists():
+            return nvcc
+    found = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+    return Path(found) if found else None

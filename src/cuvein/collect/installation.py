@@ -8,7 +8,15 @@ from pathlib import Path
 
 from cuvein.collect.errors import CuveinError, Status
 
-__all__ = ["SANITIZER_WHEEL", "monitor", "nvdisasm", "patches", "sanitizer", "wheel_version"]
+__all__ = [
+    "SANITIZER_WHEEL",
+    "monitor",
+    "nvdisasm",
+    "nvidia_folders",
+    "patches",
+    "sanitizer",
+    "wheel_version",
+]
 
 SANITIZER_WHEEL = "nvidia-cuda-sanitizer-api"
 NATIVE = Path(__file__).resolve().parent.parent / "_native"
@@ -46,7 +54,7 @@ def sanitizer() -> Path:
     CuveinError
         The wheel is not installed next to cuvein.
     """
-    for folder in _nvidia_folders():
+    for folder in nvidia_folders():
         candidate = folder / "compute-sanitizer" / "libsanitizer-public.so"
         if candidate.exists():
             return candidate
@@ -58,7 +66,7 @@ def sanitizer() -> Path:
 
 def nvdisasm() -> Path | None:
     """Path of NVIDIA's disassembler, from its wheel, or ``None``."""
-    candidates = (folder / "bin" / "nvdisasm" for folder in _nvidia_folders())
+    candidates = (folder / "bin" / "nvdisasm" for folder in nvidia_folders())
     return next((candidate for candidate in candidates if candidate.exists()), None)
 
 
@@ -83,7 +91,8 @@ def _requirement() -> str:
     return SANITIZER_WHEEL
 
 
-def _nvidia_folders() -> list[Path]:
+def nvidia_folders() -> list[Path]:
+    """Return the folders of NVIDIA's CUDA wheels, ``nvidia/cu13`` and the like, newest first."""
     spec = find_spec("nvidia")
     roots = list(spec.submodule_search_locations or []) if spec else []
     return sorted((folder for root in roots for folder in Path(root).glob("cu[0-9]*")), reverse=True)
