@@ -30,6 +30,9 @@ CASES: list[tuple[str, list[str], Expected]] = [
     ("mixed_widths", [], cases.mixed_widths()),
     ("two_regions", [], cases.two_regions()),
     ("wide_broadcast", [], cases.wide_broadcast()),
+    ("local_array", ["4"], cases.local_array(4)),
+    ("load_matrix", [], cases.load_matrix()),
+    ("zero_fill", [], cases.zero_fill()),
     ("early_exit", ["100000"], cases.early_exit(100000)),
     ("many_blocks", ["22000000"], cases.many_blocks(22_000_000)),
 ]

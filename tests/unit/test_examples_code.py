@@ -22,7 +22,7 @@ ACCESSES = {
     r"LDG?": [("global", "read")],
     r"STG?": [("global", "write")],
     r"(ATOMG?|REDG?)": [("global", "atomic")],
-    r"LDS": [("shared", "read")],
+    r"(LDS|LDSM)": [("shared", "read")],
     r"STS": [("shared", "write")],
     r"ATOMS": [("shared", "atomic")],
     r"LDGSTS": [("global", "read"), ("shared", "write")],
@@ -32,9 +32,12 @@ ACCESSES = {
 KERNELS: dict[str, Expected] = {
     "bank_stride": cases.bank_stride(),
     "late_commit": cases.late_commit(),
+    "load_matrix": cases.load_matrix(),
+    "local_array": cases.local_array(4),
     "missing_barrier": {**cases.publish(racy=True), **cases.tiles(8)},
     "mixed_widths": cases.mixed_widths(),
     "wide_broadcast": cases.wide_broadcast(),
+    "zero_fill": cases.zero_fill(),
 }
 PROGRAMS = {
     **{f"examples/{name}.cu": plant() for name, (_, plant) in examples.ARGUMENTS.items() if " " not in name},

@@ -260,3 +260,54 @@ def cooperative(blocks: int) -> Expected:
             floats("store", "write", {"cold": 512 * blocks}, 4 * blocks),
         ]
     }
+
+
+def local_array(blocks: int) -> Expected:
+    """An array a thread, indexed by what is not known before."""
+    threads, warps = 64 * blocks, 2 * blocks
+
+    def own(line: str, kind: str, labels: dict[str, int]) -> Access:
+        return Access(line, "local", kind, labels, 8 * warps, 4, 32, 32, 4)
+
+    def order(line: str) -> Access:
+        return Access(
+            line, "global", "read", {"cold|thread|block|grid|warp_same_inst|warp_diff_inst": 32 * threads}
+        )
+
+    return {
+        "local_array": [
+            order("order"),
+            own("write", "write", {"cold": 32 * threads}),
+            order("again"),
+            own("read", "read", {"thread from write": 32 * threads}),
+            floats("store", "write", {"cold": 4 * threads}, warps),
+        ]
+    }
+
+
+def load_matrix() -> Expected:
+    """Matrices of halves, four at once and two at once."""
+    return {
+        "load_matrix": [
+            Access("write", "shared", "write", {"cold": 512}, 1, 16, 32, None, None, 128, 4, 4),
+            Access(
+                "four", "shared", "read", {"warp_diff_inst from write": 512}, 1, 16, 32, None, None, 128, 4, 4
+            ),
+            Access("two", "shared", "read", {"thread from four": 256}, 1, 16, 16, None, None, 64, 2, 2),
+            floats("store", "write", {"cold": 128}, 1),
+        ]
+    }
+
+
+def zero_fill() -> Expected:
+    """Asynchronous copies that bring less than they write."""
+
+    def kernel(lanes: int, size: int, sectors: int) -> list[Access]:
+        return [
+            Access("copy", "global", "read", {"cold": size}, 1, 16, lanes, lanes, sectors, asynchronous=True),
+            Access("copy", "shared", "write", {"cold": 512}, 1, 16, 32, wavefronts=4, asynchronous=True),
+            Access("read", "shared", "read", {"warp_diff_inst from copy": 512}, 1, 16, 32, wavefronts=4),
+            Access("read", "global", "write", {"cold": 512}, 1, 16, 32, 32, 16),
+        ]
+
+    return {"zero_fill": kernel(8, 128, 4), "part_fill": kernel(16, 192, 8)}
