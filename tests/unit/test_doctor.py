@@ -204,3 +204,17 @@ def test_doctor_ends_with_122_where_there_is_no_driver() -> None:
     assert "libcuda.so.1" in done.stdout
     assert "/opt/other.so" in done.stdout
     assert done.stderr == ""
+
+
+def test_kernel_of_the_self_test_assembles_to_its_four_accesses(tmp_path: Path) -> None:
+    tools = [folder / "bin" for folder in installation.nvidia_folders()]
+    ptxas = next((tool / "ptxas" for tool in tools if (tool / "ptxas").exists()), None)
+    disassembler = installation.nvdisasm()
+    assert ptxas is not None
+    assert disassembler is not None
+    (tmp_path / "kernel.ptx").write_text(kernel.PTX)
+    for architecture in ("sm_75", "sm_90", "sm_120"):
+        cubin = tmp_path / f"{architecture}.cubin"
+        subprocess.run([ptxas, f"-arch={architecture}", tmp_path / "kernel.ptx", "-o", cubin], check=True)
+        text = subprocess.run([disassembler, cubin], check=True, capture_output=True, text=True).stdout
+        assert (text.count(" LDG."), text.count(" STG.")) == (2, 2)

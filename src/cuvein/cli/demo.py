@@ -34,14 +34,16 @@ def demo(
 ) -> None:
     """Profile a softmax kernel, or replay its recording where there is no GPU, and print the report."""
     profiles = output / "profiles"
-    folders.make(profiles, replace=True)
     trace = output / "softmax.cvt"
     why_not = example.obstacle()
     if why_not is None:
+        folders.make(profiles, replace=True)
         status = _live(profiles, trace)
     else:
+        recording = example.recording()
         messages.say(f"replaying the recording of the example: {why_not}")
-        status = _recorded(profiles, trace)
+        folders.make(profiles, replace=True)
+        status = _recorded(recording, profiles, trace)
     if status is Status.OK or any(profiles.glob("process-*/launch-*.json")):
         text = report.make(report.Format.TEXT, top=10).render(read_all(profiles))
         sys.stdout.write(text)
@@ -65,9 +67,9 @@ def _live(profiles: Path, trace: Path) -> Status:
     return told.status
 
 
-def _recorded(profiles: Path, trace: Path) -> Status:
+def _recorded(recording: Path, profiles: Path, trace: Path) -> Status:
     try:
-        shutil.copyfile(example.recording(), trace)
+        shutil.copyfile(recording, trace)
     except OSError as error:
         raise ProfileWriteError(f"{trace} cannot be written: {reason(error)}") from None
     with progress.bytes_done("replaying") as show:

@@ -1,0 +1,72 @@
+"""``cuvein demo`` where there is no GPU, with a recording made here in place of the real one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from cuvein.trace import Recorder, TraceWriter, make_launch, make_process
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def demo(folder: Path, recording: Path) -> subprocess.CompletedProcess[str]:
+    code = (
+        "import pathlib, sys; from cuvein.collect import example;"
+        "example.obstacle = lambda: 'there is no GPU';"
+        f"example._PACKAGE = pathlib.Path({str(recording.parent.parent)!r});"
+        "from cuvein.cli import main; sys.argv[0] = 'cuvein'; main()"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code, "demo", "--output", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    path = tmp_path / "package" / "demo" / "softmax.cvt"
+    path.parent.mkdir(parents=True)
+    recorder = Recorder(1)
+    recorder.affine(0x100, 0x7F0000000000, stride=4, size=4)
+    recorder.affine(0x140, 0x7F0000000000, stride=4, size=4)
+    recorder.launch_end()
+    with TraceWriter(path, msgspec.json.encode(make_process())) as writer:
+        writer.begin(msgspec.json.encode(make_launch(1, name="softmax(float*)")))
+        writer.records(recorder.data)
+        writer.end(1)
+    return path
+
+
+def test_recording_is_replayed_reported_and_left_in_the_folder(tmp_path: Path, recording: Path) -> None:
+    for _ in range(2):  # a second demo replaces the first
+        done = demo(tmp_path / "out", recording)
+        assert done.returncode == 0, done.stderr
+        assert "there is no GPU" in done.stderr
+        assert "softmax(float*)" in done.stdout
+        assert (tmp_path / "out" / "report.txt").read_text() == done.stdout
+        assert (tmp_path / "out" / "softmax.cvt").read_bytes() == recording.read_bytes()
+        assert len(list((tmp_path / "out" / "profiles").rglob("launch-*.json"))) == 1
+
+
+def test_missing_recording_is_a_sentence_and_leaves_nothing(tmp_path: Path, recording: Path) -> None:
+    recording.unlink()
+    done = demo(tmp_path / "out", recording)
+    assert (done.returncode, done.stdout) == (123, "")
+    assert "missing" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_unwritable_folder_is_124(tmp_path: Path, recording: Path) -> None:
+    (tmp_path / "file").touch()
+    assert demo(tmp_path / "file", recording).returncode == 124
