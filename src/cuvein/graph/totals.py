@@ -68,6 +68,15 @@ class Totals(msgspec.Struct, frozen=True, gc=False):
             self.bytes - other.bytes,
         )
 
+    def largest(self, other: Totals) -> Totals:
+        """Return the larger of each quantity."""
+        return Totals(
+            max(self.instructions, other.instructions),
+            max(self.wavefronts, other.wavefronts),
+            max(self.sectors, other.sectors),
+            max(self.bytes, other.bytes),
+        )
+
     def scaled(self, factor: float) -> Totals:
         """Return the same share of all four, rounded to whole units."""
         return Totals(

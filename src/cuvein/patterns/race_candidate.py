@@ -21,14 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["PATTERN", "direction"]
 
 _SCOPE = {
-    "thread": "thread",
     "warp_diff_inst": "warp",
     "block": "block",
     "cluster": "cluster",
     "grid": "grid",
 }
 _NEEDS = {
-    "thread": "wait for the asynchronous copy (cp.async.wait_group) before the access",
     "warp": "__syncwarp()",
     "block": "__syncthreads()",
     "cluster": "a cluster barrier",

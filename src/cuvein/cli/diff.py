@@ -1,0 +1,89 @@
+"""``cuvein diff``: what changed between two builds."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cuvein.cli import messages, output
+from cuvein.cli.check import profiles_at, rules_of
+from cuvein.collect.errors import CuveinError, Status
+from cuvein.findings.comparison import Comparison, Run, compare, read_run
+from cuvein.findings.locating import locate_beside
+from cuvein.patterns import Thresholds
+from cuvein.report.diff import diff_text
+from cuvein.report.diff_document import diff_document
+from cuvein.report.findings_document import encode
+
+__all__ = ["Format", "diff"]
+
+_NAMED = 5
+
+
+class Format(str, enum.Enum):
+    """Kinds of comparison."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def diff(
+    before: Annotated[
+        Path, typer.Argument(metavar="BEFORE", help="Folder of profiles, or one profile.", show_default=False)
+    ],
+    after: Annotated[
+        Path, typer.Argument(metavar="AFTER", help="The same of the other build.", show_default=False)
+    ],
+    threshold: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Change a threshold. May be repeated.")
+    ] = None,
+    format: Annotated[Format, typer.Option(help="Text for people, JSON for programs.")] = Format.TEXT,  # noqa: A002
+    output_file: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the comparison there.")
+    ] = None,
+) -> None:
+    """Compare two builds: which traffic and findings went away, appeared or moved to another scope.
+
+    Kernels are matched by name, instructions by source line where known, else by structure; amounts are for
+    one launch. Exit statuses: 0; 2 wrong usage; 120 no profiles, or no kernel in common; 121 a profile is
+    incomplete; 123 an input cannot be read; 124 the output cannot be written.
+    """
+    thresholds = rules_of(None, None, threshold).thresholds
+    comparison = compare(_run(before, thresholds), _run(after, thresholds))
+    if not comparison.kernels:
+        raise CuveinError(
+            Status.NOTHING_PROFILED,
+            f"no kernel is in both: {before} has {_names(comparison.before)}; "
+            f"{after} has {_names(comparison.after)}.",
+        )
+    if output_file is not None:
+        text = diff_text(comparison) if format is Format.TEXT else encode(diff_document(comparison))
+        output.write_file(output_file, text)
+    else:
+        sys.stdout.write(
+            diff_text(comparison, output.width())
+            if format is Format.TEXT
+            else encode(diff_document(comparison))
+        )
+    raise typer.Exit(_status(comparison))
+
+
+def _run(path: Path, thresholds: Thresholds) -> Run:
+    return read_run(profiles_at([path]), thresholds, locate_beside([path]))
+
+
+def _names(run: Run) -> str:
+    names = [kernel.name for kernel in run.kernels]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _status(comparison: Comparison) -> int:
+    incomplete = [*comparison.before.report.incomplete, *comparison.after.report.incomplete]
+    for sentence in incomplete:
+        messages.warn(f"incomplete: {sentence}")
+    return int(Status.INCOMPLETE if incomplete else Status.OK)

@@ -1,0 +1,66 @@
+"""The report by finding: what to look at first, over all launches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cuvein.findings.analysis import Analysis, Report
+from cuvein.graph import Graph
+from cuvein.report.findings import findings_text
+from cuvein.report.findings_document import encode, findings_document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cuvein.findings.analysis import Locate
+    from cuvein.profile.model import LaunchProfile
+
+__all__ = ["FindingDocument", "FindingReport"]
+
+
+class FindingReport:
+    """Ranked findings as text.
+
+    Parameters
+    ----------
+    locate
+        Finds the source line of a node, where line information is known.
+    width
+        Characters in a line.
+    colour
+        Whether to send colours.
+    top
+        How many findings to show; 0 for all.
+    """
+
+    def __init__(
+        self, locate: Locate | None = None, *, width: int = 100, colour: bool = False, top: int = 10
+    ) -> None:
+        self._locate = locate
+        self._width = width
+        self._colour = colour
+        self._top = top
+
+    def render(self, profiles: Iterable[LaunchProfile]) -> str:
+        """Make the report; see :class:`cuvein.report.Report`."""
+        return findings_text(
+            _analysed(profiles, self._locate), self._width, colour=self._colour, top=self._top
+        )
+
+
+class FindingDocument:
+    """Ranked findings as JSON, all of them."""
+
+    def __init__(self, locate: Locate | None = None) -> None:
+        self._locate = locate
+
+    def render(self, profiles: Iterable[LaunchProfile]) -> str:
+        """Make the report; see :class:`cuvein.report.Report`."""
+        return encode(findings_document(_analysed(profiles, self._locate)))
+
+
+def _analysed(profiles: Iterable[LaunchProfile], locate: Locate | None) -> Report:
+    analysis = Analysis(locate=locate)
+    for profile in profiles:
+        analysis.add(Graph(profile))
+    return analysis.report()

@@ -1,0 +1,192 @@
+"""Two runs compared, as text."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from cuvein.patterns.wording import percent
+from cuvein.report import findings_words as words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cuvein.findings.combining import CombinedKernel, CombinedNode
+    from cuvein.findings.comparison import Comparison, FindingChange, KernelComparison
+    from cuvein.patterns import Finding
+
+__all__ = ["QUANTITIES", "change", "diff_text"]
+
+QUANTITIES = ("instructions", "sectors", "wavefronts", "bytes")
+_LISTED = 12
+
+
+def diff_text(comparison: Comparison, width: int = 100) -> str:
+    """Return a comparison for people: kernel by kernel, what a launch does now and did before."""
+    lines: list[str] = []
+    for kernel in comparison.kernels:
+        lines += [*_kernel(kernel, width), ""]
+    for title, kernels in (("Only before", comparison.before_only), ("Only after", comparison.after_only)):
+        if kernels:
+            lines.append(f"{title}:")
+            lines += [f"  {words.printable(kernel.name)} ({_launches(kernel)})" for kernel in kernels]
+            lines.append("")
+    return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
+
+
+def _kernel(kernel: KernelComparison, width: int) -> list[str]:
+    before, after = kernel.match.before, kernel.match.after
+    lines = [words.printable(before.name)]
+    if after.name != before.name:
+        lines.append(f"  now {words.printable(after.name)} (matched by {kernel.match.how})")
+    launches = (
+        _launches(before)
+        if before.launches == after.launches
+        else f"{_launches(before)}, now {after.launches:,}"
+    )
+    lines.append(f"  {launches}; {_nodes(kernel)}. For one launch:")
+    lines.append("")
+    rows = [
+        (name, getattr(kernel.before, name), getattr(kernel.after, name))
+        for name in QUANTITIES
+        if getattr(kernel.before, name) or getattr(kernel.after, name)
+    ]
+    lines += _table(rows)
+    traffic = [
+        (f"{space.replace('_', ' ')} {label}", before_bytes, after_bytes)
+        for (space, label), (before_bytes, after_bytes) in kernel.traffic.items()
+        if before_bytes != after_bytes
+    ]
+    if traffic:
+        lines += ["", "  Bytes by space and scope, where they changed"]
+        lines += _table(traffic)
+    lines += _instructions(kernel)
+    lines += _findings(kernel, width)
+    lines += _attribution(kernel)
+    return lines
+
+
+def _launches(kernel: CombinedKernel) -> str:
+    return f"{kernel.launches:,} {'launch' if kernel.launches == 1 else 'launches'}"
+
+
+def _nodes(kernel: KernelComparison) -> str:
+    pairs, by_source = len(kernel.nodes.pairs), kernel.nodes.by_source
+    how = (
+        "by structure"
+        if not by_source
+        else "by source line"
+        if by_source == pairs
+        else "by source line and structure"
+    )
+    return f"{pairs:,} memory instructions matched {how}"
+
+
+def _table(rows: Iterable[tuple[str, int, int]]) -> list[str]:
+    return [
+        f"    {name:<24}{before:>18,}  ->{after:>18,}  {change(before, after):>10}"
+        for name, before, after in rows
+    ]
+
+
+def change(before: int, after: int) -> str:
+    """Return a change in words: ``-12.5 %``, ``new``, ``gone``, ``=``."""
+    if before == after:
+        return "="
+    if not before:
+        return "new"
+    if not after:
+        return "gone"
+    sign = "+" if after > before else "-"
+    return sign + percent(abs(after - before) / before)
+
+
+def _instructions(kernel: KernelComparison) -> list[str]:
+    lines = []
+    for title, nodes in (
+        ("Instructions that went away", kernel.nodes.before_only),
+        ("Instructions that appeared", kernel.nodes.after_only),
+    ):
+        if nodes:
+            lines += ["", f"  {title}"]
+            heaviest = sorted(nodes, key=lambda node: -node.work.bytes)
+            lines += [f"    {_node(node)}, {node.work.bytes:,} bytes in all" for node in heaviest[:_LISTED]]
+            lines += _more(len(nodes))
+    if kernel.moved:
+        lines += ["", "  Instructions whose reuse moved to another scope"]
+        lines += [
+            f"    {_node(moved.after)}: {percent(moved.share)} of its bytes, mostly {moved.source} -> "
+            f"{moved.target}"
+            for moved in kernel.moved[:_LISTED]
+        ]
+        lines += _more(len(kernel.moved))
+    return lines
+
+
+def _more(count: int) -> list[str]:
+    return [f"    and {count - _LISTED:,} more"] if count > _LISTED else []
+
+
+def _node(node: CombinedNode) -> str:
+    at = f"{node.key.function}+{node.key.pc:#x}"
+    if node.source is not None:
+        at = f"{node.source.file.rsplit('/', 1)[-1]}:{node.source.line} ({at})"
+    return f"{words.printable(at)}: {node.size}-byte {node.key.space.replace('_', ' ')} {node.key.type}"
+
+
+def _findings(kernel: KernelComparison, width: int) -> list[str]:
+    lines: list[str] = []
+    for title, changes in (
+        ("Findings that went away", kernel.gone),
+        ("Findings that appeared", kernel.appeared),
+        ("Findings that changed scope or severity", [each for each in kernel.stayed if each.moved]),
+    ):
+        if changes:
+            lines += ["", f"  {title}"]
+            for each in changes[:_LISTED]:
+                lines += textwrap.wrap(
+                    _finding(each), width, initial_indent="    ", subsequent_indent="      "
+                )
+            lines += _more(len(changes))
+    unchanged = sum(not each.moved for each in kernel.stayed)
+    if unchanged:
+        lines += ["", f"  {unchanged:,} {'finding stays' if unchanged == 1 else 'findings stay'}"]
+    return lines
+
+
+def _finding(each: FindingChange) -> str:
+    finding = each.before or each.after
+    if finding is None:
+        return ""
+    severity = _severity(each.before, each.after)
+    text = f"{severity} {words.heading(finding)} at {_place(finding)}: {finding.summary}"
+    if each.before is not None and each.after is not None and each.before.scope != each.after.scope:
+        text += f" Scope: {each.before.scope} -> {each.after.scope}."
+    return text
+
+
+def _severity(before: Finding | None, after: Finding | None) -> str:
+    names = [finding.severity.word.upper() for finding in (before, after) if finding is not None]
+    return " -> ".join(dict.fromkeys(names))
+
+
+def _place(finding: Finding) -> str:
+    more = len(finding.places) - 1
+    return words.printable(words.location(finding.places[0])) + (f" and {more} more" if more else "")
+
+
+def _attribution(kernel: KernelComparison) -> list[str]:
+    attribution = kernel.attribution
+    if attribution is None:
+        return []
+    lines = [
+        "",
+        "  What the findings that went away had said a fix removes, and what went, for one launch",
+        f"    {'':<14}{'attributed':>18}{'less there':>18}{'less in kernel':>18}",
+    ]
+    for name in QUANTITIES:
+        promised = getattr(attribution.attributed, name)
+        if promised:
+            here, whole = getattr(attribution.at_places, name), getattr(attribution.in_kernel, name)
+            lines.append(f"    {name:<14}{promised:>18,}{here:>18,}{whole:>18,}")
+    return lines

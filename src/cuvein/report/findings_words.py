@@ -1,0 +1,85 @@
+"""How every form of report writes a finding's parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cuvein.patterns.wording import percent
+
+if TYPE_CHECKING:
+    from cuvein.graph import Totals
+    from cuvein.patterns import Finding, Kernel, Place
+
+__all__ = ["action", "amounts", "heading", "instruction", "location", "printable", "removal", "shape", "time"]
+
+_EFFECTS = {"removes": "A fix removes", "moves": "Served elsewhere", "informs": "", "corrects": ""}
+
+
+def printable(text: str) -> str:
+    """Return text that cannot disturb a terminal: names come from programs and may hold anything."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+
+
+def heading(finding: Finding) -> str:
+    """Return the pattern with its variant: ``Redundant read (RAW)``."""
+    return f"{finding.title} ({finding.variant})" if finding.variant else finding.title
+
+
+def location(place: Place) -> str:
+    """Return where an instruction is: source line if known, function and PC in any case."""
+    at = f"{place.function}+{place.pc:#x}"
+    return f"{place.source.file}:{place.source.line} ({at})" if place.source else at
+
+
+def instruction(place: Place) -> str:
+    """Return what an instruction does: ``4-byte shared read``."""
+    return f"{place.size}-byte {place.space.replace('_', ' ')} {place.type}"
+
+
+def shape(kernel: Kernel) -> str:
+    """Return the launch shape: ``grid 128x64, block 256``."""
+
+    def volume(sizes: tuple[int, int, int]) -> str:
+        used = sizes[:3] if sizes[2] > 1 else sizes[:2] if sizes[1] > 1 else sizes[:1]
+        return "x".join(str(size) for size in used)
+
+    text = f"grid {volume(kernel.grid)}, block {volume(kernel.block)}"
+    return f"{text}, cluster {volume(kernel.cluster)}" if kernel.cluster else text
+
+
+def removal(finding: Finding) -> str:
+    """Return what acting on the finding takes away, with shares of the kernel; empty if nothing countable."""
+    parts = []
+    for name in ("instructions", "sectors", "wavefronts", "bytes"):
+        count, share = getattr(finding.removal, name), getattr(finding.shares, name)
+        if count:
+            parts.append(f"{count:,} {_singular(name, count)} ({percent(share)})")
+    return ", ".join(parts)
+
+
+def action(finding: Finding) -> str:
+    """Return the sentence on what a fix does: ``A fix removes 28 instructions (12 %)``."""
+    what = removal(finding)
+    return f"{_EFFECTS[finding.effect.word]}: {what} of the kernel." if what else ""
+
+
+def time(finding: Finding) -> str:
+    """Return what Nsight Compute measured; empty if nothing."""
+    if finding.time_share is None:
+        return ""
+    text = f"The kernel takes {percent(finding.time_share)} of the measured time"
+    if finding.stall_share is not None:
+        text += f"; {percent(finding.stall_share)} of its stalls wait for such accesses"
+    return f"{text}."
+
+
+def amounts(totals: Totals) -> str:
+    """Return all four quantities in one line."""
+    return (
+        f"{totals.instructions:,} memory instructions, {totals.sectors:,} sectors, {totals.wavefronts:,} "
+        f"wavefronts, {totals.bytes:,} bytes"
+    )
+
+
+def _singular(name: str, count: int) -> str:
+    return name[:-1] if count == 1 else name
