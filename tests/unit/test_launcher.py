@@ -24,6 +24,11 @@ PROGRAM_WITH_CUDA = "import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0)\n"
 DRIVER = r"""
 #include <dlfcn.h>
 #include <stdlib.h>
+int cuDriverGetVersion(int* version) {
+  const char* wanted = getenv("DRIVER_VERSION");
+  *version = wanted ? atoi(wanted) : 13000;
+  return 0;
+}
 int cuInit(unsigned flags) {
   const char* path = getenv("CUDA_INJECTION64_PATH");
   void* library = path ? dlopen(path, RTLD_NOW) : 0;
@@ -372,7 +377,7 @@ def test_problem_that_kept_the_monitor_from_working_is_122(cuvein: Cuvein) -> No
         "run", "-q", "--", *cuvein.program(PROGRAM_WITH_CUDA), scenario={"problems": [sentence]}
     )
     assert done.returncode == 122
-    assert sentence.encode() in done.stderr
+    assert done.stderr.decode().splitlines() == [f"cuvein: {sentence}", "cuvein: nothing profiled: see above"]
 
 
 def test_incomplete_profile_is_121_and_named(cuvein: Cuvein) -> None:
@@ -536,3 +541,9 @@ def test_other_tools_are_warned_about(cuvein: Cuvein, stand_ins: Path, name: str
     other = str(stand_ins / "libcuda.so.1")
     done = cuvein.run("run", "--", "true", env={name: other})
     assert f"warning: {name} is set to {other}" in done.stderr.decode()
+
+
+def test_driver_that_is_too_old_is_warned_about_with_both_versions(cuvein: Cuvein) -> None:
+    done = cuvein.run("run", "--", "true", env={"DRIVER_VERSION": "12040"})
+    (warning, _) = done.stderr.decode().splitlines()
+    assert "warning: the driver supports CUDA 12.4, the Sanitizer library 13." in warning

@@ -90,9 +90,9 @@ def _nothing(told: Told, request: Request, outcome: Outcome, kernels: list[Kerne
             "nothing profiled: the process was ended before any profile was written", Status.NOTHING_PROFILED
         )
     elif not kernels:
-        told.complain(
-            f"nothing profiled: {request.program} used CUDA but launched no kernel", Status.NOTHING_PROFILED
-        )
+        # With a problem, nobody knows: the monitor may not have been there to see kernels.
+        why = "see above" if outcome.problems else f"{request.program} used CUDA but launched no kernel"
+        told.complain(f"nothing profiled: {why}", Status.NOTHING_PROFILED)
     else:
         told.complain(
             f"nothing profiled: no launch matched {_conditions(request)}. These kernels were launched:",

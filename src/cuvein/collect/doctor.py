@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cuvein import native
 from cuvein.collect import environment, installation
-from cuvein.collect.driver import Gpu
+from cuvein.collect.driver import Gpu, misfit
 from cuvein.collect.errors import CuveinError
 from cuvein.collect.finding import Finding, Severity
 
@@ -85,10 +85,6 @@ def check_versions(answer: Probe, sanitizer: str | None) -> Finding:
         What the driver said.
     sanitizer
         Version of the Sanitizer wheel, e.g. ``"13.5.25"``.
-
-    Notes
-    -----
-    NVIDIA's tools work with drivers of their own major CUDA version (minor version compatibility) and later.
     """
     subject = "driver"
     if answer.version is None:
@@ -98,17 +94,11 @@ def check_versions(answer: Probe, sanitizer: str | None) -> Finding:
             answer.error or "it does not tell its version",
             "install NVIDIA's driver; recordings of other machines can be read without: cuvein analyze TRACE",
         )
-    supported = f"CUDA {answer.version[0]}.{answer.version[1]}"
-    major = sanitizer.partition(".")[0] if sanitizer else ""
-    if major.isdigit() and answer.version[0] < int(major):
-        return Finding(
-            subject,
-            Severity.PROBLEM,
-            f"the driver supports {supported}, the Sanitizer library {sanitizer} needs CUDA {major}.0",
-            f"update the driver to one that supports CUDA {major}",
-        )
+    sentence = misfit(answer.version, sanitizer)
+    if sentence:
+        return Finding(subject, Severity.PROBLEM, sentence, "update the driver")
     fits = f", fits the Sanitizer library {sanitizer}" if sanitizer else ""
-    return Finding(subject, Severity.OK, f"supports {supported}{fits}")
+    return Finding(subject, Severity.OK, f"supports CUDA {answer.version[0]}.{answer.version[1]}{fits}")
 
 
 def check_gpus(answer: Probe) -> list[Finding]:

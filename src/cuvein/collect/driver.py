@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Driver", "DriverError", "Gpu", "load"]
+__all__ = ["Driver", "DriverError", "Gpu", "load", "misfit"]
 
 LIBRARY = "libcuda.so.1"
 _COMPUTE_CAPABILITY_MAJOR = 75
@@ -42,7 +42,10 @@ class Driver:
         DriverError
             It does not return success.
         """
-        status = getattr(self.library, function)(*arguments)
+        try:
+            status = getattr(self.library, function)(*arguments)
+        except AttributeError:
+            raise DriverError(f"the CUDA driver has no function {function}") from None
         if status != 0:
             raise DriverError(f"{function} of the CUDA driver failed: {self._describe(status)}")
 
@@ -86,6 +89,27 @@ class Driver:
         if self.library.cuGetErrorString(status, ctypes.byref(text)) == 0 and text.value:
             return f"{text.value.decode(errors='replace')} (CUDA error {status})"
         return f"CUDA error {status}"
+
+
+def misfit(driver: tuple[int, int], sanitizer: str | None) -> str | None:
+    """Say why a driver and a Sanitizer library do not fit, naming both; ``None`` when they do.
+
+    NVIDIA's tools work with drivers of their own major CUDA version (minor version compatibility) and later.
+
+    Parameters
+    ----------
+    driver
+        CUDA version the driver supports, e.g. ``(13, 0)``.
+    sanitizer
+        Version of the Sanitizer library, e.g. ``"13.5.25"``; ``None`` when it is not known.
+    """
+    major = sanitizer.partition(".")[0] if sanitizer else ""
+    if not major.isdigit() or driver[0] >= int(major):
+        return None
+    return (
+        f"the driver supports CUDA {driver[0]}.{driver[1]}, "
+        f"the Sanitizer library {sanitizer} needs one for CUDA {major}"
+    )
 
 
 def load() -> Driver:

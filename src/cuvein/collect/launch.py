@@ -88,34 +88,26 @@ def launch(request: Request, warn: Callable[[str], None]) -> Result:
     """
     path = executable.find(request.program)
     monitor = installation.monitor()
-    try:
-        driver.load()
-    except driver.DriverError as error:
-        raise CuveinError(
-            Status.CANNOT_PROFILE,
-            f"{error}, so CUDA programs cannot run here; cuvein doctor tells more. "
-            "Recordings from another machine can be read here: cuvein analyze TRACE.",
-        ) from None
-    for sentence in environment.other_tools(os.environ, monitor):
+    for sentence in [*_check_driver(), *environment.other_tools(os.environ, monitor)]:
         warn(sentence)
     with ExitStack() as cleanup:
         if request.trace:
             output.check_trace(request.trace, replace=request.force)
         folder = _folder(request, cleanup)
         file = folder / output.CONFIGURATION
-        configuration.write(
-            configuration.make(
-                request.selection,
-                output=folder,
-                trace=request.trace,
-                profile=request.profile,
-                workers=request.workers,
-                ring_bytes=request.ring_bytes,
-            ),
-            file,
-        )
         variables = environment.prepare(environment.inherited(), monitor, file.absolute(), os.getpid())
         try:
+            configuration.write(
+                configuration.make(
+                    request.selection,
+                    output=folder,
+                    trace=request.trace,
+                    profile=request.profile,
+                    workers=request.workers,
+                    ring_bytes=request.ring_bytes,
+                ),
+                file,
+            )
             ending = process.run(path, [request.program, *request.arguments], variables)
         except CuveinError:
             output.discard_if_empty(folder)
@@ -125,10 +117,33 @@ def launch(request: Request, warn: Callable[[str], None]) -> Result:
         return Result(ending, found, folder if kept else None)
 
 
+def _check_driver() -> list[str]:
+    """Refuse where there is no driver at all; tell of one that is too old, which may still work."""
+    try:
+        loaded = driver.load()
+    except driver.DriverError as error:
+        raise CuveinError(
+            Status.CANNOT_PROFILE,
+            f"{error}, so CUDA programs cannot run here; cuvein doctor tells more. "
+            "Recordings from another machine can be read here: cuvein analyze TRACE.",
+        ) from None
+    try:
+        version = loaded.version()
+    except driver.DriverError as error:
+        return [str(error)]
+    sentence = driver.misfit(version, installation.wheel_version(installation.SANITIZER_WHEEL))
+    return [sentence] if sentence else []
+
+
 def _folder(request: Request, cleanup: ExitStack) -> Path:
     if not request.profile:
         # The monitor's account of the processes is wanted even when only the trace is kept.
-        folder = Path(tempfile.mkdtemp(prefix="cuvein-"))
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="cuvein-"))
+        except OSError as error:
+            raise CuveinError(
+                Status.UNWRITABLE_OUTPUT, f"cannot make a temporary folder: {error.strerror}; set TMPDIR"
+            ) from None
         cleanup.callback(shutil.rmtree, folder, ignore_errors=True)
         return folder
     if request.output is None:
