@@ -17,6 +17,7 @@ class Pending:
     """A barrier that some threads have reached and that is not complete."""
 
     expected: int = 0
+    clock: int = 0  # the latest of those that arrived, when they did
     arrived: set[Thread] = field(default_factory=set)
     waiting: set[Thread] = field(default_factory=set)
 
@@ -41,6 +42,8 @@ class BlockClocks:
         pending = self.pending.setdefault(record.address, Pending())
         pending.expected = record.value & (ARRIVE_ONLY - 1)
         threads = {(record.warp, lane) for lane in lanes_of(record.active)}
+        # What a warp that does not wait executes after its arrival is not ordered by this barrier.
+        pending.clock = max(pending.clock, self.warp[record.warp])
         pending.arrived |= threads
         if not record.value & ARRIVE_ONLY:
             pending.waiting |= threads
@@ -72,9 +75,8 @@ class BlockClocks:
             )
             if whole:
                 del self.pending[index]
-                after = max(self.warp[warp] for warp, _ in pending.arrived) + 1
                 for warp in {warp for warp, _ in pending.waiting}:
-                    self.warp[warp] = after
+                    self.warp[warp] = pending.clock + 1
         for (warp, mask), arrived in list(self.pending_in_warps.items()):
             members = {(warp, lane) for lane in lanes_of(mask)}
             if arrived >= members & self.alive:

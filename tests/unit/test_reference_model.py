@@ -278,6 +278,20 @@ def test_who_only_arrives_is_not_ordered_itself() -> None:
     assert graph.edge(96, 32, "block").unordered == 4
 
 
+def test_what_follows_an_arrival_is_not_ordered_by_it() -> None:
+    # Warp 0 arrives at barrier 1, passes barrier 2, stores, and only then does warp 1 wait at barrier 1.
+    graph = graph_of(
+        ONE_BLOCK,
+        Warp(warp=1).barrier(index=2, threads=64, wait=False),
+        Warp(warp=0).barrier(index=1, threads=64, wait=False),
+        Warp(warp=0).barrier(index=2, threads=64),
+        Warp(warp=0).write(16, {0: 0}, space=Space.SHARED),
+        Warp(warp=1).barrier(index=1, threads=64),
+        Warp(warp=1).read(32, {0: 0}, space=Space.SHARED),
+    )
+    assert graph.edge(32, 16, "block").unordered == 4
+
+
 def test_a_warp_barrier_orders_its_lanes() -> None:
     assert unordered(reader=READ_BY_WARP) == 8
     assert unordered(Warp(warp=0).sync(), reader=READ_BY_WARP) == 0

@@ -129,7 +129,7 @@ def _node_faults(node: Node, out: list[Edge]) -> Iterator[str]:
         if kind not in must and kind not in may:
             yield f"{name} has a distribution of {kind}, which {node.space} accesses do not have"
             continue
-        # Words of local memory lie side by side for the lanes, not for the thread: 32 lanes with 4 words each.
+        # A thread's words of local memory do not lie side by side: 32 lanes with up to 4 words each.
         largest = 128 if (node.space, kind) == ("local", "sectors") else _LARGEST[kind]
         yield from _histogram_faults(f"{name}: the distribution of {kind}", histogram, node, largest)
     lane_accesses = sum(value * count for value, count in node.lanes)
