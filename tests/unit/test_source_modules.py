@@ -144,3 +144,9 @@ def test_a_trace_that_is_not_there_is_a_reason(tmp_path: Path) -> None:
     missing = ModuleStore(sources=[TraceModules(tmp_path / "none")]).data(SHA256)
     assert isinstance(missing, Missing)
     assert "none" in missing.why
+
+
+def test_a_folder_that_cannot_be_looked_into_is_a_reason(tmp_path: Path) -> None:
+    found = ModuleStore([tmp_path / ("x" * 300)]).data(SHA256)
+    assert isinstance(found, Missing)
+    assert "File name too long" in found.why

@@ -97,7 +97,12 @@ class ModuleStore:
 
     def _load(self, sha256: str) -> bytes | Missing:
         problem: Missing | None = None
-        for path in self._paths(sha256):
+        try:
+            paths = list(self._paths(sha256))
+        except OSError as error:
+            paths = []
+            problem = Missing(f"the modules cannot be looked for: {error.filename}: {error.strerror}")
+        for path in paths:
             try:
                 data = path.read_bytes()
             except OSError as error:

@@ -169,7 +169,7 @@ class SourceFinder:
 
 
 def record_sources(folder: Path, files: Iterable[str], mode: SourceMode, finder: SourceFinder) -> list[str]:
-    """Keep source files with a process's profiles, as ``--source`` asks.
+    """Keep source files with a process's profiles.
 
     Parameters
     ----------
