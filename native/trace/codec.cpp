@@ -130,7 +130,7 @@ RecordEncoder::RecordEncoder() : index_(1024, -1) {}
 void RecordEncoder::clear() {
   History::clear();
   std::fill(index_.begin(), index_.end(), -1);
-  token_bytes_ = lane_bytes_ = decoded_ = 0;
+  packed_.token_bytes = packed_.lane_bytes = packed_.decoded_bytes = 0;
 }
 
 int32_t RecordEncoder::find_context(const RecordHeader& header, bool* fresh) {
@@ -159,21 +159,22 @@ void RecordEncoder::grow_index() {
 
 void RecordEncoder::append(const unsigned char* bytes, size_t length) {
   if (static_cast<RecordKind>(bytes[1]) == RecordKind::kPadding) return;
-  if (tokens_.size() - token_bytes_ < kLongestToken) tokens_.resize(tokens_.size() * 2 + kLongestToken);
-  if (length > sizeof(RecordHeader) && lanes_.size() - lane_bytes_ < kLongestLanes)
-    lanes_.resize(lanes_.size() * 2 + kLongestLanes);
+  if (packed_.tokens.size() - packed_.token_bytes < kLongestToken)
+    packed_.tokens.resize(packed_.tokens.size() * 2 + kLongestToken);
+  if (length > sizeof(RecordHeader) && packed_.lanes.size() - packed_.lane_bytes < kLongestLanes)
+    packed_.lanes.resize(packed_.lanes.size() * 2 + kLongestLanes);
   Record record;
   normalise(bytes, length, &record);
   const RecordHeader& header = record.header;
-  uint8_t* control = tokens_.data() + token_bytes_;
+  uint8_t* control = packed_.tokens.data() + packed_.token_bytes;
   uint8_t* out = control + 1;
-  decoded_ += length;
+  packed_.decoded_bytes += length;
   if (!lanes_packable(record)) {
     *control = kEscape;
     *out++ = kAsItIs;
-    token_bytes_ += 2;
-    std::memcpy(lanes_.data() + lane_bytes_, &record, length);
-    lane_bytes_ += length;
+    packed_.token_bytes += 2;
+    std::memcpy(packed_.lanes.data() + packed_.lane_bytes, &record, length);
+    packed_.lane_bytes += length;
     return;
   }
 
@@ -248,10 +249,10 @@ void RecordEncoder::append(const unsigned char* bytes, size_t length) {
   }
   learn(&context, header);
   *control = static_cast<uint8_t>(bits);
-  token_bytes_ = static_cast<size_t>(out - tokens_.data());
+  packed_.token_bytes = static_cast<size_t>(out - packed_.tokens.data());
   if (length > sizeof(RecordHeader)) {
-    uint8_t* lanes = lanes_.data() + lane_bytes_;
-    lane_bytes_ += static_cast<size_t>(pack_lanes(record, lanes) - lanes);
+    uint8_t* lanes = packed_.lanes.data() + packed_.lane_bytes;
+    packed_.lane_bytes += static_cast<size_t>(pack_lanes(record, lanes) - lanes);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "trace/records.h"
@@ -78,17 +79,20 @@ class History {
   uint64_t by_steps_ = 0, by_repeat_ = 0;  // its two predictions
 };
 
+// Packed records are two streams: what deflate shrinks further, and bit-packed lanes, which it may not.
+struct PackedRecords {
+  std::vector<uint8_t> tokens, lanes;  // may be larger than what they hold
+  size_t token_bytes = 0, lane_bytes = 0;
+  size_t decoded_bytes = 0;
+};
+
 class RecordEncoder : private History {
  public:
   RecordEncoder();
   // A record that check_record() finds valid. Padding leaves no trace.
   void append(const unsigned char* record, size_t length);
-  // The packed records are two streams: what deflate shrinks further, and bit-packed lanes, which it may not.
-  const uint8_t* tokens() const { return tokens_.data(); }
-  size_t token_bytes() const { return token_bytes_; }
-  const uint8_t* lanes() const { return lanes_.data(); }
-  size_t lane_bytes() const { return lane_bytes_; }
-  size_t decoded_bytes() const { return decoded_; }
+  const PackedRecords& packed() const { return packed_; }
+  PackedRecords take() { return std::move(packed_); }  // to be followed by clear()
   bool full() const { return contexts_.size() >= kMostContexts; }
   void clear();
 
@@ -96,9 +100,7 @@ class RecordEncoder : private History {
   int32_t find_context(const RecordHeader& header, bool* fresh);
   void grow_index();
 
-  std::vector<uint8_t> tokens_, lanes_;
-  size_t token_bytes_ = 0, lane_bytes_ = 0;
-  size_t decoded_ = 0;
+  PackedRecords packed_;
   std::vector<int32_t> index_;  // open addressing: hash of the fixed fields -> context
 };
 

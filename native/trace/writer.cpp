@@ -14,6 +14,7 @@
 
 #include "profile/document.h"
 #include "trace/codec.h"
+#include "trace/deflate.h"
 #include "trace/format.h"
 
 namespace cuvein {
@@ -25,40 +26,14 @@ namespace {
 // Large enough for deflate and contexts to pay, small enough that little is lost with a killed program.
 constexpr size_t kChunkDecodedBytes = 16u << 20;
 constexpr std::chrono::seconds kChunkAge{1};
-constexpr int kDeflateLevel = 1;  // must keep up with the ring
-
-// Deflate takes long to find out that it can do nothing, so a sample is asked first.
-constexpr size_t kSampleBytes = 16u << 10;
-
-bool worth_deflating(const unsigned char* data, size_t bytes) {
-  if (bytes <= 2 * kSampleBytes) return true;
-  unsigned char shrunk[kSampleBytes - kSampleBytes / 16];
-  uLongf stored = sizeof(shrunk);
-  return compress2(shrunk, &stored, data + bytes / 2, kSampleBytes, kDeflateLevel) == Z_OK;
-}
-
-// Appends the bytes, deflated when that makes them fewer, and returns how many were appended.
-uint32_t append(std::vector<unsigned char>* out, const unsigned char* data, size_t bytes) {
-  const size_t before = out->size();
-  if (bytes > 0 && worth_deflating(data, bytes)) {
-    uLongf stored = compressBound(static_cast<uLong>(bytes));
-    out->resize(before + stored);
-    if (compress2(out->data() + before, &stored, data, static_cast<uLong>(bytes), kDeflateLevel) == Z_OK &&
-        stored < bytes) {
-      out->resize(before + stored);
-      return static_cast<uint32_t>(stored);
-    }
-    out->resize(before);
-  }
-  out->insert(out->end(), data, data + bytes);
-  return static_cast<uint32_t>(bytes);
-}
 
 }  // namespace
 
 class TraceWriter::Implementation {
  public:
   ~Implementation() {
+    // A forked child has only the remains of the threads: waiting for them would never end.
+    if (owner_ != ::getpid()) static_cast<void>(deflater_.release());
     if (file_ >= 0) ::close(file_);
   }
 
@@ -104,10 +79,10 @@ class TraceWriter::Implementation {
       const size_t length = size_t{record[0]} * kRecordUnit;
       encoder_.append(record, length);
       record += length;
-      if ((encoder_.decoded_bytes() >= kChunkDecodedBytes || encoder_.full()) && !flush()) return false;
+      if ((encoder_.packed().decoded_bytes >= kChunkDecodedBytes || encoder_.full()) && !hand_over())
+        return false;
     }
-    return encoder_.decoded_bytes() == 0 || std::chrono::steady_clock::now() - flushed_ < kChunkAge ||
-           flush();
+    return std::chrono::steady_clock::now() - flushed_ < kChunkAge || flush();
   }
 
   bool end(uint32_t launch, const char* incomplete) {
@@ -127,24 +102,20 @@ class TraceWriter::Implementation {
   bool flush() {
     if (!usable()) return false;
     flushed_ = std::chrono::steady_clock::now();
-    if (encoder_.decoded_bytes() == 0) return true;
+    while (deflater_ && !deflater_->empty())
+      if (!write_oldest()) return false;
+    const PackedRecords& packed = encoder_.packed();
+    if (packed.decoded_bytes == 0) return true;
+    const size_t decoded = packed.decoded_bytes;
     begin_chunk();
-    const size_t at = output_.size();
-    output_.resize(at + sizeof(RecordsHeader));
-    RecordsHeader header{};
-    header.tokens = static_cast<uint32_t>(encoder_.token_bytes());
-    header.lanes = static_cast<uint32_t>(encoder_.lane_bytes());
-    header.tokens_stored = append(&output_, encoder_.tokens(), encoder_.token_bytes());
-    header.lanes_stored = append(&output_, encoder_.lanes(), encoder_.lane_bytes());
-    std::memcpy(output_.data() + at, &header, sizeof(header));
-    const size_t decoded = encoder_.decoded_bytes();
+    append_records(&output_, packed);
     encoder_.clear();
     return end_chunk(ChunkKind::kRecords, output_.size() - sizeof(ChunkHeader), decoded);
   }
 
   bool close() {
     if (closed_) return !broken_;
-    bool whole = flush() && chunk(ChunkKind::kEnd, nullptr, 0);
+    bool whole = flush() && chunk(ChunkKind::kEnd, nullptr, 0);  // not in a forked child
     closed_ = true;
     if (file_ < 0) return whole;
     // A full disk may show only here (delayed allocation, network file systems).
@@ -175,7 +146,10 @@ class TraceWriter::Implementation {
 
   bool usable() {
     if (broken_) return false;  // error_ already says why
-    return closed_ ? refuse("the trace " + path_ + " is closed") : true;
+    if (closed_) return refuse("the trace " + path_ + " is closed");
+    if (owner_ != ::getpid())
+      return refuse("the trace " + path_ + " is written by the process that forked this one");
+    return true;
   }
 
   // All or nothing: the records of one call are looked at before the first is taken.
@@ -196,11 +170,29 @@ class TraceWriter::Implementation {
     return true;
   }
 
+  // A full chunk: there is a stream of records, so it pays to deflate beside it.
+  bool hand_over() {
+    if (!deflater_) deflater_ = std::make_unique<Deflater>();
+    deflater_->put(encoder_.take());
+    encoder_.clear();
+    while (deflater_->ready() || deflater_->busy())
+      if (!write_oldest()) return false;
+    return true;
+  }
+
+  bool write_oldest() {
+    const std::unique_ptr<Deflater::Chunk> done = deflater_->take();
+    if (done->failed) return fail("cannot write the trace " + path_ + ": there is not enough memory");
+    begin_chunk();
+    output_.insert(output_.end(), done->payload.begin(), done->payload.end());
+    return end_chunk(ChunkKind::kRecords, done->payload.size(), done->records.decoded_bytes);
+  }
+
   bool chunk(ChunkKind kind, const void* data, size_t bytes) {
     if (bytes > kMostContent)
       return refuse(std::string("a ") + name(kind) + " of more than 1 GiB does not fit a trace");
     begin_chunk();
-    append(&output_, static_cast<const unsigned char*>(data), bytes);
+    append_deflated(&output_, static_cast<const unsigned char*>(data), bytes);
     return end_chunk(kind, bytes, bytes);
   }
 
@@ -255,6 +247,8 @@ class TraceWriter::Implementation {
   std::set<uint32_t> open_launches_;
   uint32_t checked_ = 0;  // an open launch, so that the set is not asked for each record
   RecordEncoder encoder_;
+  std::unique_ptr<Deflater> deflater_;  // from the first full chunk on
+  const pid_t owner_ = ::getpid();
   std::vector<unsigned char> output_;
   std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
 };

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cuvein.native import ChunkKind, TraceReader
 from cuvein.trace import (
+    HEADER,
     Batch,
     InvalidError,
     LaunchBegin,
@@ -22,6 +27,7 @@ from cuvein.trace import (
     TraceWriter,
     info,
     make_launch,
+    make_process,
     read,
     write,
 )
@@ -270,3 +276,74 @@ def test_scattered_accesses_take_at_most_150_bytes(tmp_path: Path, allocations: 
             warp=chance.randrange(32),
         )
     assert cost(tmp_path / "t", recorder) <= 150
+
+
+def many(count: int) -> bytes:
+    """Coalesced accesses, in a pattern that does not shrink to nothing."""
+    step = np.arange(count, dtype=np.uint64)
+    headers = np.zeros(count, HEADER)
+    headers["length"] = 3
+    headers["kind"] = RecordKind.ACCESS
+    headers["size"] = 4
+    headers["active"] = 0xFFFFFFFF
+    headers["launch"] = 1
+    headers["value"] = 4
+    headers["block"] = step * np.uint64(2654435761) >> np.uint64(7) & np.uint64(0xFFF)
+    headers["warp"] = step % np.uint64(7)
+    headers["pc"] = 16 * (step % np.uint64(11))
+    headers["address"] = BASE + 128 * (step * np.uint64(40503) & np.uint64(0xFFFFF))
+    return headers.tobytes()
+
+
+def test_a_stream_of_many_chunks_keeps_its_order(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    records = many(2_000_000)
+    size = 48 * 10_007
+    with TraceWriter(path, msgspec.json.encode(make_process())) as writer:
+        writer.begin(encoded_launch(1))
+        for at in range(0, len(records), size):
+            writer.records(records[at : at + size])
+        writer.end(1)
+    parts = [part.batch.data for part in read(path) if isinstance(part, Records)]
+    assert len(parts) > 4
+    assert b"".join(parts) == records
+
+
+def test_a_forked_child_leaves_the_trace_alone(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    script = f"""
+        import os, sys
+        from pathlib import Path
+        from cuvein.trace import InvalidError, TraceWriter
+        writer = TraceWriter({str(path)!r}, Path({str(tmp_path / "process")!r}).read_bytes())
+        writer.begin(Path({str(tmp_path / "launch")!r}).read_bytes())
+        records = Path({str(tmp_path / "records")!r}).read_bytes()
+        writer.records(records)
+        child = os.fork()
+        if child == 0:
+            try:
+                writer.records(records)
+            except InvalidError as problem:
+                print(problem, flush=True)
+            del writer
+            sys.exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        writer.records(records)
+        writer.end(1)
+        writer.close()
+    """
+    records = many(800_000)
+    (tmp_path / "process").write_bytes(msgspec.json.encode(make_process()))
+    (tmp_path / "launch").write_bytes(encoded_launch(1))
+    (tmp_path / "records").write_bytes(records)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        check=True,
+        capture_output=True,
+        timeout=120,
+        text=True,
+    )
+    assert "written by the process that forked this one" in done.stdout
+    summary = info(path)
+    assert summary.problem is None
+    assert summary.records == 1_600_000
