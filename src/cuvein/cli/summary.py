@@ -52,8 +52,7 @@ def of_run(request: Request, result: Result) -> Told:
     selected = sum(kernel.selected for kernel in kernels)
     if not outcome.processes:
         told.complain(
-            f"nothing profiled: {request.program} did not use CUDA. If it starts CUDA programs through sudo, "
-            "ssh or a container, run cuvein inside of that",
+            f"nothing profiled: {request.program} did not use CUDA (sudo, ssh and containers are not followed)",
             Status.NOTHING_PROFILED,
         )
         return told
