@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import enum
-import os
 import re
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,18 +11,19 @@ from typing import Annotated, TypedDict
 
 import typer
 
+from cuvein.cli import output
 from cuvein.cli.views import View, view
 from cuvein.collect.errors import CuveinError, Status
+from cuvein.findings.locating import locate_beside
 from cuvein.profile.model import LaunchProfile
 from cuvein.profile.reading import find, read
 from cuvein.report import Report
+from cuvein.report.by_finding import FindingDocument, FindingReport
 from cuvein.report.document import DocumentReport
 from cuvein.report.listing import Listing
 from cuvein.report.terminal import TerminalReport
 
 __all__ = ["Format", "make", "plain", "report"]
-
-_PIPE_WIDTH = 100
 
 
 class Format(str, enum.Enum):
@@ -52,7 +51,8 @@ def report(
         typer.Option(metavar="N", min=1, help="Only the launch with this number. May be repeated."),
     ] = None,
     top: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Program counters (lines, objects) to list; 0: all.")
+        int,
+        typer.Option(metavar="N", min=0, help="Program counters, lines, objects or findings; 0: all."),
     ] = 10,
     by: Annotated[View, typer.Option(help="What the accesses are grouped by.")] = View.KERNEL,
     source_root: Annotated[
@@ -72,6 +72,8 @@ def report(
     """
     if by is View.KERNEL:
         made = make(format, top)
+    elif by is View.FINDING:
+        made = _findings(paths, format, top)
     else:
         listing = Listing(**_appearance()) if format is Format.TEXT else None
         made = view(by, listing, paths, top=top, roots=source_root or (), check=True)
@@ -85,7 +87,14 @@ def make(format: Format, top: int) -> Report:  # noqa: A002
 
 def plain() -> Report:
     """Make the report for a file."""
-    return TerminalReport(_PIPE_WIDTH)
+    return TerminalReport()
+
+
+def _findings(paths: list[Path], format: Format, top: int) -> Report:  # noqa: A002
+    locate = locate_beside(paths)
+    if format is Format.JSON:
+        return FindingDocument(locate)
+    return FindingReport(locate, width=output.width(), colour=output.coloured(), top=top)
 
 
 class _Appearance(TypedDict):
@@ -95,15 +104,8 @@ class _Appearance(TypedDict):
 
 
 def _appearance() -> _Appearance:
-    terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
-    columns = os.environ.get("COLUMNS", "")
-    width = int(columns) if columns.isdigit() and int(columns) else _PIPE_WIDTH
-    return {
-        "width": shutil.get_terminal_size().columns if terminal else width,
-        "colour": terminal and not os.environ.get("NO_COLOR"),
-        "unicode": encoding.startswith("utf"),
-    }
+    return {"width": output.width(), "colour": output.coloured(), "unicode": encoding.startswith("utf")}
 
 
 def _chosen(paths: list[Path], kernel: str | None, launches: list[int] | None) -> Iterator[LaunchProfile]:

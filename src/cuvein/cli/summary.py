@@ -52,7 +52,8 @@ def of_run(request: Request, result: Result) -> Told:
     selected = sum(kernel.selected for kernel in kernels)
     if not outcome.processes:
         told.complain(
-            f"nothing profiled: {request.program} did not use CUDA (sudo, ssh and containers are not followed)",
+            f"nothing profiled: {request.program} did not use CUDA "
+            "(what starts by sudo, ssh or in a container is not followed)",
             Status.NOTHING_PROFILED,
         )
         return told

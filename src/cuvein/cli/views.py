@@ -25,6 +25,7 @@ class View(str, enum.Enum):
     KERNEL = "kernel"
     LINE = "line"
     OBJECT = "object"
+    FINDING = "finding"
 
 
 def view(
