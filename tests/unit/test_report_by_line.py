@@ -106,6 +106,9 @@ def test_without_modules_every_byte_is_still_there(tmp_path: Path) -> None:
 
 def test_a_missing_source_file_is_said_in_place_of_the_text(tmp_path: Path) -> None:
     locator = locator_of(tmp_path, "linked", sources=False)
+    line, _ = json.loads(LineDocument(locator).render([profile_of("linked")]))["lines"]
+    assert line["text"] is None
+    assert line["text_missing"].startswith("the source file /kernels/kernel_part.cu is not here")
     text = LineReport(locator, Listing()).render([profile_of("linked")])
     assert "(the source file /kernels/kernel_part.cu is not here)" in text
 
@@ -134,6 +137,7 @@ def test_the_document_has_every_instruction(tmp_path: Path) -> None:
     assert all(instruction["sass"].startswith("LDG.E") for instruction in kernel["instructions"])
     assert [frame["line"] for frame in library["frames"]] == [13, 3]
     assert library["text"] == "    sum += from[i * N + k];"
+    assert library["text_missing"] is None
     assert library["accesses"][0]["labels"] == {"grid": 512}
 
 

@@ -161,6 +161,7 @@ class LineDocument:
             "frames": [{"file": f.file, "line": f.line, "function": f.function} for f in group.frames],
             "line_missing": str(group.why) if group.why else None,
             "text": None if isinstance(text, Missing) else text,
+            "text_missing": str(text) if isinstance(text, Missing) else None,
             "function": group.function,
             "kernels": sorted(group.kernels),
             "bytes": group.bytes,
