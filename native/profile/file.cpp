@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "profile/document.h"
+#include "profile/write.h"
 
 namespace cuvein {
 
@@ -28,7 +29,7 @@ bool write_atomically(const std::string& path, const std::string& content, std::
   if (file < 0) return fail(errno);
   int problem = 0;
   for (size_t done = 0; done < content.size() && !problem;) {
-    const ssize_t written = ::write(file, content.data() + done, content.size() - done);
+    const ssize_t written = write_quietly(file, content.data() + done, content.size() - done);
     if (written > 0)
       done += static_cast<size_t>(written);
     else if (written == 0 || errno != EINTR)

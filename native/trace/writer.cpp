@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "profile/document.h"
+#include "profile/write.h"
 #include "trace/codec.h"
 #include "trace/deflate.h"
 #include "trace/format.h"
@@ -218,7 +219,7 @@ class TraceWriter::Implementation {
   bool write(const void* data, size_t bytes) {
     const auto* from = static_cast<const char*>(data);
     for (size_t done = 0; done < bytes;) {
-      const ssize_t written = ::write(file_, from + done, bytes - done);
+      const ssize_t written = write_quietly(file_, from + done, bytes - done);
       if (written < 0 && errno == EINTR) continue;
       if (written <= 0) {
         const std::string reason = written < 0 ? std::strerror(errno) : "the disk takes no more";

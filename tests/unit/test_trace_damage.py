@@ -314,7 +314,9 @@ def test_a_full_disk_stops_the_writer_and_keeps_every_whole_chunk(tmp_path: Path
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     writer = TraceWriter(path, "{}")
     writer.begin(launch_json())
-    # Beyond this size the system refuses to write, as a full disk does. Python ignores the signal.
+    # Beyond this size the system refuses to write, as a full disk does, and sends a signal that ends a
+    # program. Python ignores it; others do not.
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, hard))
     try:
         with pytest.raises(SystemRefusedError, match=r"cannot write the trace .*File too large") as first:
@@ -331,6 +333,7 @@ def test_a_full_disk_stops_the_writer_and_keeps_every_whole_chunk(tmp_path: Path
             assert str(later.value) == str(first.value)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
     found, problem = chunks(path)
     assert [chunk.kind for chunk in found[:2]] == [ChunkKind.PROCESS, ChunkKind.LAUNCH_BEGIN]
     assert len(found) > 2
