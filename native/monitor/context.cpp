@@ -1,0 +1,90 @@
+#include "monitor/context.h"
+
+#include "monitor/device.h"
+#include "monitor/sanitizer.h"
+#include "patches/channel.h"
+
+namespace cuvein {
+namespace {
+
+// What the patches read of a context, followed by nothing; the slots are addresses only.
+constexpr uint64_t kChannelBytes = 2 * kChannelAlignment;
+constexpr uint64_t kConsumedBytes = 128;  // behind the ring
+
+}  // namespace
+
+std::unique_ptr<Context> Context::create(CUcontext handle, CUdevice device, int id, uint64_t ring_bytes,
+                                         Output* output, std::string* error) {
+  Sanitizer& api = sanitizer();
+  void* memory = nullptr;
+  void* host = nullptr;
+  SanitizerResult result = api.Alloc(handle, &memory, kChannelBytes);
+  if (result == SANITIZER_SUCCESS) result = api.AllocHost(handle, &host, ring_bytes + kConsumedBytes);
+  if (result != SANITIZER_SUCCESS) {
+    *error = "no memory for the records of a context: " + api.text(result);
+    return nullptr;
+  }
+  std::unique_ptr<Context> context(new Context(handle, id));
+  const uint64_t address = reinterpret_cast<uint64_t>(memory);
+  context->channel_ =
+      reinterpret_cast<char*>((address + kChannelAlignment - 1) / kChannelAlignment * kChannelAlignment);
+  auto* ring = static_cast<uint8_t*>(host);
+  auto* consumed = reinterpret_cast<uint64_t*>(ring + ring_bytes);
+  Drain::fill(ring, ring_bytes);
+  *consumed = 0;
+  Channel channel = {};
+  channel.ring = ring;
+  channel.mask = ring_bytes - 1;
+  channel.consumed = consumed;
+  channel.limit = ring_bytes;
+  result = api.MemcpyHostToDeviceAsync(context->channel_, &channel, sizeof channel, nullptr);
+  // Other streams do not wait for the default one.
+  if (result == SANITIZER_SUCCESS) result = api.StreamSynchronize(nullptr);
+  if (result != SANITIZER_SUCCESS) {
+    *error = "a context could not be prepared: " + api.text(result);
+    return nullptr;
+  }
+  context->drain_ = std::make_unique<Drain>(ring, ring_bytes, consumed, &context->slots_, output);
+  context->drain_->start(device_facts, device);
+  return context;
+}
+
+int Context::stream(CUstream stream) {
+  if (stream == nullptr || stream == CU_STREAM_LEGACY) return 0;
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto [found, added] = streams_.try_emplace(stream, next_stream_);
+  if (added) ++next_stream_;
+  return found->second;
+}
+
+void Context::stream_destroyed(CUstream stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  streams_.erase(stream);
+}
+
+void Contexts::add(CUcontext handle, std::shared_ptr<Context> context) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  contexts_[handle] = std::move(context);
+}
+
+std::shared_ptr<Context> Contexts::remove(CUcontext handle) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = contexts_.find(handle);
+  if (found == contexts_.end()) return nullptr;
+  std::shared_ptr<Context> context = found->second;
+  contexts_.erase(found);
+  return context;
+}
+
+std::shared_ptr<Context> Contexts::find(CUcontext handle) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = contexts_.find(handle);
+  return found == contexts_.end() ? nullptr : found->second;
+}
+
+std::map<CUcontext, std::shared_ptr<Context>> Contexts::all() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return contexts_;
+}
+
+}  // namespace cuvein

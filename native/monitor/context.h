@@ -1,0 +1,60 @@
+// One CUDA context: its channel, its open launches, its drain.
+#pragma once
+
+#include <sanitizer.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "monitor/drain.h"
+#include "monitor/launch.h"
+#include "monitor/output.h"
+
+namespace cuvein {
+
+class Context {
+ public:
+  // Null, with the reason in *error, when memory is short.
+  static std::unique_ptr<Context> create(CUcontext handle, CUdevice device, int id, uint64_t ring_bytes,
+                                         Output* output, std::string* error);
+
+  CUcontext handle() const { return handle_; }
+  int id() const { return id_; }
+  LaunchSlots& slots() { return slots_; }
+  Drain& drain() { return *drain_; }
+  const void* userdata(uint32_t slot) const { return channel_ + slot; }
+
+  // A small number for a stream, in the order of their appearance; 0 is the default stream.
+  int stream(CUstream stream);
+  void stream_destroyed(CUstream stream);
+
+ private:
+  Context(CUcontext handle, int id) : handle_(handle), id_(id) {}
+
+  const CUcontext handle_;
+  const int id_;
+  char* channel_ = nullptr;  // device memory
+  LaunchSlots slots_;
+  std::unique_ptr<Drain> drain_;
+  std::mutex mutex_;
+  std::map<CUstream, int> streams_;
+  int next_stream_ = 1;
+};
+
+class Contexts {
+ public:
+  void add(CUcontext handle, std::shared_ptr<Context> context);
+  std::shared_ptr<Context> remove(CUcontext handle);
+  std::shared_ptr<Context> find(CUcontext handle);
+  std::map<CUcontext, std::shared_ptr<Context>> all();
+  int next_id() { return ++ids_; }
+
+ private:
+  std::mutex mutex_;
+  std::map<CUcontext, std::shared_ptr<Context>> contexts_;
+  std::atomic<int> ids_{0};
+};
+
+}  // namespace cuvein

@@ -1,0 +1,78 @@
+// Takes records out of a channel's ring, completes them with what the host knows and passes them on.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "monitor/launch.h"
+#include "monitor/output.h"
+#include "patches/channel.h"
+
+namespace cuvein {
+
+// One for each context, with a thread of its own, which never calls CUDA while launches are open: a driver
+// lock held by someone who waits for the ring would stop both.
+class Drain {
+ public:
+  // `ring` has `size` bytes, a power of two, and is filled with kAbsent here. `consumed` is read by the
+  // patches.
+  Drain(uint8_t* ring, uint64_t size, uint64_t* consumed, LaunchSlots* slots, Output* output);
+
+  static void fill(uint8_t* from, uint64_t bytes);
+
+  // Starts the thread. `prepare` runs on it first and says on which device the context is.
+  void start(DeviceFacts (*prepare)(int, Output*), int device);
+
+  void wake();  // a launch was opened
+
+  // Returns once no launch of the stream (null: none at all) is open, or else every record that was in the
+  // ring at the call has been passed on.
+  void settle(const CUstream* stream);
+
+  // Ends the thread: first waits until no launch is open or nothing has come for `quiet` milliseconds, then
+  // closes what is open with the reason given. Kernels that are still running go on unobserved, or end at
+  // their next records if the process does.
+  void stop(unsigned quiet, bool process_ends, const char* reason);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void run();
+  bool pass();                              // passes on what is there; false when there was nothing
+  uint64_t ready(uint64_t position) const;  // bytes of the record there; 0: not (wholly) there
+  bool complete(RecordHeader* record);      // false: belongs to no open launch
+  void release(uint64_t from, uint64_t bytes);
+  void give_up();
+  uint64_t word(uint64_t position) const {
+    return *reinterpret_cast<const volatile uint64_t*>(ring_ + (position & mask_));
+  }
+
+  uint8_t* const ring_;
+  const uint64_t mask_;
+  std::atomic<uint64_t>* const consumed_;
+  LaunchSlots* const slots_;
+  Output* const output_;
+  DeviceFacts device_;
+  std::thread thread_;
+  uint64_t position_ = 0;            // bytes taken
+  Launch* finished_ = nullptr;       // by the record just completed
+  std::atomic<uint64_t> taken_{0};   // position_, for others
+  std::atomic<uint64_t> pauses_{0};  // how often nothing was there
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable settled_;
+  bool woken_ = false;
+  std::atomic<int> hurried_{0};  // threads in settle()
+  std::atomic<bool> stopping_{false};
+  unsigned quiet_ = 0;
+  bool process_ends_ = false;
+  Clock::time_point deadline_;
+  std::string reason_;
+};
+
+}  // namespace cuvein

@@ -1,0 +1,110 @@
+// One observed launch, from its begin to its end.
+#pragma once
+
+#include <cuda.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analyzer/engine.h"
+#include "monitor/allocations.h"
+#include "monitor/modules.h"
+
+namespace cuvein {
+
+struct DeviceFacts {
+  int ordinal = 0;
+  std::string name;
+  int major = 0;
+  int minor = 0;
+  int multiprocessors = 0;
+};
+
+struct Launch {
+  uint32_t sequence = 0;
+  uint32_t slot = 0;
+  uint32_t grid_id = 0;  // of the launch, for the patches; counts in graphs only
+  std::shared_ptr<const Entry> entry;
+  std::shared_ptr<Module> module;
+  uint32_t grid[3] = {1, 1, 1};
+  uint32_t block[3] = {1, 1, 1};
+  uint32_t cluster[3] = {1, 1, 1};
+  uint64_t dynamic_shared = 0;
+  int context = 0;
+  int stream = 0;
+  CUstream stream_handle = nullptr;
+  std::optional<std::array<int64_t, 3>> graph;  // instantiated graph, replay, node
+  std::shared_ptr<const AllocationList> allocations;
+
+  // Of the thread that drains the ring.
+  uint64_t threads = 0;  // that have to end
+  uint64_t ended = 0;    // that have ended
+  bool begun = false;    // known to the engine and the trace
+  std::string json;      // the Launch document, while begun
+
+  LaunchShape shape() const;
+  std::string document(const DeviceFacts& device) const;
+};
+
+// The open launches of a context, by the numbers that their records carry: a slot for each launch, or for
+// each replay of a graph. The kernels of a replay share one since the patches in all of them see what the API
+// was told last; they are told apart by their grid id, which for other launches need not be looked at.
+class LaunchSlots {
+ public:
+  LaunchSlots();
+  ~LaunchSlots();
+  LaunchSlots(const LaunchSlots&) = delete;
+  LaunchSlots& operator=(const LaunchSlots&) = delete;
+
+  static constexpr uint32_t kNone = ~uint32_t{0};  // every slot is taken
+
+  // Returns the slot; the launch is owned until close().
+  uint32_t open(std::unique_ptr<Launch> launch);
+
+  // The same for a replay, to which launches are added until it is sealed.
+  uint32_t open_replay();
+  void add(uint32_t slot, std::unique_ptr<Launch> launch);
+  void seal(uint32_t slot);
+
+  Launch* find(uint32_t slot, uint32_t grid_id);
+  std::unique_ptr<Launch> close(Launch* launch);
+  std::vector<Launch*> open_launches();
+  uint64_t open_count(const CUstream* stream);  // of all streams: null
+
+ private:
+  struct Slot {
+    bool replay = false;
+    bool sealed = true;
+    bool given_up = false;  // its threads may still write: not to be used again
+    std::vector<std::unique_ptr<Launch>> launches;
+  };
+
+  uint32_t take(std::unique_ptr<Slot> slot);
+  void count(const Launch& launch);
+  void release(uint32_t number);  // if nothing is open in it
+
+  static constexpr uintptr_t kReplay = 1;  // added to the pointer to a slot of a replay
+
+  Slot* slot(uint32_t number) const {
+    return reinterpret_cast<Slot*>(slots_[number].load(std::memory_order_relaxed) & ~kReplay);
+  }
+
+  // Pointers to slots, as many as there are numbers; pages come into being with their use. The drain reads
+  // those of launches without the lock, since it alone closes them; replays may be closed by their seal.
+  std::atomic<uintptr_t>* slots_;
+  std::mutex mutex_;           // guards what follows
+  std::deque<uint32_t> free_;  // the one that was free longest comes first
+  uint32_t next_ = 0;
+  std::atomic<uint64_t> count_{0};
+  std::unordered_map<CUstream, uint64_t> by_stream_;  // only those with open launches
+};
+
+}  // namespace cuvein

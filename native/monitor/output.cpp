@@ -1,0 +1,187 @@
+#include "monitor/output.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "monitor/process.h"
+#include "profile/document.h"
+
+namespace cuvein {
+namespace {
+
+constexpr size_t kMostProblems = 100;
+
+std::string text(const nlohmann::json& document) {
+  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Output::Output(const Config& config) : config_(config) {
+  if (!config.output.empty()) {
+    std::string error;
+    folder_ = make_process_folder(config.output, &error);
+    if (folder_.empty()) problem(error);
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  write_process(false);
+}
+
+void Output::problem(const std::string& sentence) {
+  std::lock_guard<std::mutex> lock(problems_mutex_);
+  for (const std::string& known : problems_) {
+    if (known == sentence) return;
+  }
+  if (problems_.size() < kMostProblems) problems_.push_back(sentence);
+  changed_ = true;
+}
+
+void Output::driver(const std::string& version) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  driver_ = version;
+}
+
+void Output::open_trace() {
+  if (trace_opened_ || config_.trace.empty()) return;
+  trace_opened_ = true;
+  std::string error;
+  trace_ = TraceWriter::create(config_.trace, text(process_json(driver_)), &error);
+  traced_ = trace_ != nullptr;
+  if (!traced_) problem("the trace file " + config_.trace + " could not be made: " + error);
+}
+
+void Output::trace_failed() {
+  problem("the trace file " + config_.trace + " is incomplete: " + trace_->error());
+  if (trace_->broken()) trace_.reset();
+}
+
+void Output::store_module(Code* code) {
+  std::lock_guard<std::mutex> lock(code->mutex);
+  if (!code->sha256.empty() || code->image.empty()) return;
+  code->sha256 = sha256_hex(code->image.data(), code->image.size());
+  if (trace_ && !trace_->module(code->image.data(), code->image.size())) trace_failed();
+  if (!folder_.empty() && modules_written_.insert(code->sha256).second) {
+    const std::string path = folder_ + "/modules/" + code->sha256 + ".cubin";
+    std::string error;
+    if (!write_atomically(path, std::string(code->image.begin(), code->image.end()), &error)) {
+      problem("the module " + path + " could not be written: " + error);
+    }
+  }
+  code->image.clear();
+  code->image.shrink_to_fit();
+}
+
+void Output::begin(Launch* launch, const DeviceFacts& device) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  open_trace();
+  store_module(launch->entry->code.get());
+  launch->json = launch->document(device);
+  launch->begun = true;
+  if (trace_) {
+    trace_dirty_ = true;
+    if (!trace_->begin(launch->json)) trace_failed();
+  }
+  if (config_.analyse && !folder_.empty()) {
+    if (!engine_) engine_ = std::make_unique<Engine>(config_.workers);
+    engine_->begin(launch->shape());
+  }
+}
+
+void Output::send(const void* records, size_t bytes) {
+  if (trace_) {
+    trace_dirty_ = true;
+    if (!trace_->records(records, bytes)) trace_failed();
+  }
+  if (engine_ && !engine_->consume(records, bytes)) damage_ = "the engine refused a part of the records";
+}
+
+void Output::records(const void* records, size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  send(records, bytes);
+}
+
+void Output::end(Launch* launch, const char* incomplete) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!launch->begun) return;
+  if (incomplete == nullptr) {
+    RecordHeader end = {};
+    end.length = sizeof end / kRecordUnit;
+    end.kind = RecordKind::kLaunchEnd;
+    end.launch = launch->sequence;
+    send(&end, sizeof end);
+  }
+  if (trace_ && !trace_->end(launch->sequence, incomplete)) trace_failed();
+  if (engine_) {
+    const Graph graph = engine_->end(launch->sequence);
+    if (incomplete == nullptr && !damage_.empty()) incomplete = damage_.c_str();
+    write_profile(*launch, graph, incomplete);
+  }
+}
+
+void Output::write_profile(const Launch& launch, const Graph& graph, const char* incomplete) {
+  char name[40];
+  std::snprintf(name, sizeof name, "/launch-%06" PRIu32 ".json", launch.sequence);
+  std::string error;
+  if (write_atomically(folder_ + name,
+                       profile_document(text(process_json(driver_)), launch.json, graph, "host", incomplete),
+                       &error)) {
+    ++profiles_;
+    // Now and then, so that a program that is killed leaves a description too.
+    if ((profiles_ & (profiles_ - 1)) == 0) write_process(false);
+  } else {
+    problem("the profile of a launch could not be written: " + error);
+  }
+  changed_ = true;
+}
+
+void Output::write_process(bool finished) {
+  written_ = std::chrono::steady_clock::now();
+  changed_ = false;
+  if (folder_.empty()) return;
+  nlohmann::json kernels = nlohmann::json::array();
+  if (modules_ != nullptr) {
+    for (const auto& kernel : modules_->kernels()) {
+      kernels.push_back({{"name", kernel->name},
+                         {"mangled", kernel->mangled},
+                         {"launches", kernel->launches.load()},
+                         {"selected", kernel->selected.load()}});
+    }
+  }
+  nlohmann::json document = {{"format", "cuvein process"},
+                             {"version", 1},
+                             {"process", process_json(driver_)},
+                             {"finished", finished},
+                             {"kernels_seen", kernels},
+                             {"profiles", profiles_},
+                             {"trace", traced_ ? nlohmann::json(config_.trace) : nlohmann::json()}};
+  {
+    std::lock_guard<std::mutex> lock(problems_mutex_);
+    document["problems"] = problems_;
+  }
+  std::string error;
+  if (!write_atomically(folder_ + "/process.json", text(document), &error)) {
+    problem("process.json could not be written: " + error);
+  }
+}
+
+void Output::rest() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (trace_ && trace_dirty_) {
+    trace_dirty_ = false;
+    if (!trace_->flush()) trace_failed();
+  }
+  // A program that is killed leaves what was known about a second before.
+  if (changed_ && std::chrono::steady_clock::now() - written_ > std::chrono::seconds(1)) write_process(false);
+}
+
+void Output::finish() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  open_trace();
+  if (trace_ && !trace_->close())
+    problem("the trace file " + config_.trace + " is incomplete: " + trace_->error());
+  trace_.reset();
+  write_process(true);
+}
+
+}  // namespace cuvein

@@ -1,0 +1,47 @@
+// The way from the patches to the host: a ring of records in pinned host memory. Shared by CUDA and C++.
+//
+// A launch costs the GPU nothing but its records. The pointer that the Sanitizer API hands to the patches
+// ("userdata") is the address of the channel plus the number of the launch's slot: channels are aligned so
+// that both can be told apart, and what is known of a launch stays on the host, which completes the records.
+// So no parameters are copied at a launch, and launches from CUDA graphs are like any other.
+//
+// A record is written without a fence and without a second pass over it: the ring is filled with kAbsent,
+// which no eight aligned bytes of a record equal (no four, in an array of 32-bit offsets; no byte, in an
+// array of sizes), and a record is there when none of it is absent. The host fills what it has taken with
+// kAbsent before it gives the place back.
+#pragma once
+
+#include <cstdint>
+
+#include "model/record.h"
+
+namespace cuvein {
+
+// Alignment of a channel and number of the launches of one context that can be open at a time.
+constexpr uint64_t kChannelAlignment = uint64_t{1} << 20;
+
+constexpr uint64_t kAbsent = 0x7fff7fff7fff7fff;
+constexpr uint32_t kAbsent32 = 0x7fff7fff;
+constexpr uint8_t kAbsentLow = 0xff;  // the two bytes kAbsent is made of
+constexpr uint8_t kAbsentHigh = 0x7f;
+
+// What the host may say instead of how much it has consumed: records go nowhere and nobody waits for room; or
+// the kernels are to end, since the process does.
+constexpr uint64_t kAllRoom = uint64_t{1} << 62;
+constexpr uint64_t kNoMore = ~uint64_t{0};
+
+// Lives in device memory.
+struct Channel {
+  uint8_t* ring;             // pinned host memory
+  uint64_t mask;             // its size, a power of two, less one
+  const uint64_t* consumed;  // pinned host memory: bytes taken by the host since the start
+  // The counters have lines of their own: everything above is read only.
+  alignas(128) unsigned long long reserved;  // bytes reserved by the patches since the start
+  alignas(128) unsigned long long limit;     // bytes there is room for: consumed + size when last looked at
+};
+
+// How a record differs in the ring from RecordHeader: `launch` is the slot, `reserved` the lower 32 bits of
+// the grid id, `pc` those of the virtual address of the instruction (+1 as in RecordHeader), and what belongs
+// to inactive lanes is absent.
+
+}  // namespace cuvein
