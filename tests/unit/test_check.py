@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as Xml
 
@@ -10,6 +12,7 @@ import msgspec
 import pytest
 from jsonschema import Draft7Validator
 
+from cuvein.cli.application import main
 from cuvein.findings import analyse
 from cuvein.findings.baseline import Baseline, fingerprint
 from cuvein.findings.checking import check
@@ -431,3 +434,23 @@ def test_incomplete_profile_cannot_pass_silently(tmp_path, run):
 def test_rules_need_a_known_word():
     with pytest.raises(RulesError, match="nothing to fail on"):
         Rules(["severe"])
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "junit"])
+def test_names_survive_an_output_without_unicode(tmp_path, monkeypatch, form):
+    buffer = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(buffer, encoding="ascii"))
+    monkeypatch.setattr(
+        "sys.argv", ["cuvein", "check", str(write(tmp_path, kernel("größe(float *)"))), "--format", form]
+    )
+    with pytest.raises(SystemExit) as end:
+        main()
+    sys.stdout.flush()
+    text = buffer.getvalue().decode("ascii")
+    assert end.value.code == 1
+    if form in ("json", "sarif"):
+        assert "größe(float *)" in json.dumps(json.loads(text), ensure_ascii=False)
+    elif form == "junit":
+        assert Xml.fromstring(text)[0][0].get("classname") == "größe(float *)"
+    else:
+        assert "gr??e(float *)" in text

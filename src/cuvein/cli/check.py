@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -220,7 +219,7 @@ def _tell(verdict: Verdict, format: Format, file: Path | None, top: int) -> None
     if file is not None:
         output.write_file(file, document)
         document = text
-    sys.stdout.write(document)
+    output.send(document)
 
 
 def _status(verdict: Verdict) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -60,15 +59,14 @@ def diff(
             f"no kernel is in both: {before} has {_names(comparison.before)}; "
             f"{after} has {_names(comparison.after)}.",
         )
+    if format is Format.JSON:
+        text = encode(diff_document(comparison))
+    else:
+        text = diff_text(comparison) if output_file is not None else diff_text(comparison, output.width())
     if output_file is not None:
-        text = diff_text(comparison) if format is Format.TEXT else encode(diff_document(comparison))
         output.write_file(output_file, text)
     else:
-        sys.stdout.write(
-            diff_text(comparison, output.width())
-            if format is Format.TEXT
-            else encode(diff_document(comparison))
-        )
+        output.send(text)
     raise typer.Exit(_status(comparison))
 
 

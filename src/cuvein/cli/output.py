@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cuvein.collect.errors import CuveinError, Status
 
-__all__ = ["coloured", "width", "write_file"]
+__all__ = ["coloured", "send", "width", "write_file"]
 
 _PIPE_WIDTH = 100
 
@@ -27,6 +27,12 @@ def width() -> int:
     if columns.isdigit() and int(columns):
         return int(columns)
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
+
+
+def send(text: str) -> None:
+    """Write to standard output; what its encoding does not have becomes a question mark."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
 
 
 def write_file(path: Path, text: str) -> None:

@@ -29,23 +29,32 @@ class FindingReport:
         Characters in a line.
     colour
         Whether to send colours.
+    unicode
+        Whether the output can show other characters than ASCII.
     top
         How many findings to show; 0 for all.
     """
 
     def __init__(
-        self, locate: Locate | None = None, *, width: int = 100, colour: bool = False, top: int = 10
+        self,
+        locate: Locate | None = None,
+        *,
+        width: int = 100,
+        colour: bool = False,
+        unicode: bool = True,
+        top: int = 10,
     ) -> None:
         self._locate = locate
         self._width = width
         self._colour = colour
+        self._unicode = unicode
         self._top = top
 
     def render(self, profiles: Iterable[LaunchProfile]) -> str:
         """Make the report; see :class:`cuvein.report.Report`."""
-        return findings_text(
-            _analysed(profiles, self._locate), self._width, colour=self._colour, top=self._top
-        )
+        report = _analysed(profiles, self._locate)
+        text = findings_text(report, self._width, colour=self._colour, top=self._top)
+        return text if self._unicode else text.encode("ascii", "replace").decode()
 
 
 class FindingDocument:

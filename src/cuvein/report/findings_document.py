@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -100,8 +101,8 @@ def totals_document(totals: Totals) -> dict[str, int]:
 
 
 def encode(document: dict[str, Any]) -> str:
-    """Return a document as text; numbers JSON has not (infinity) become ``null``."""
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    """Return a document as text in ASCII; numbers JSON has not (infinity) become ``null``."""
+    return json.dumps(msgspec.json.decode(msgspec.json.encode(document)), indent=2) + "\n"
 
 
 def _kernel(kernel: Kernel) -> dict[str, Any]:

@@ -47,7 +47,9 @@ def junit(verdict: Verdict) -> str:
     root = Xml.Element("testsuites", dict(suite.attrib))
     root.append(suite)
     Xml.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(root, encoding="unicode") + "\n"
+    # Other characters than ASCII become references, so that the text survives any output encoding.
+    body = Xml.tostring(root, encoding="us-ascii", xml_declaration=False).decode("ascii")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
 
 
 def _case(suite: Xml.Element, finding: Finding) -> Xml.Element:
