@@ -94,7 +94,7 @@ def _findings(paths: list[Path], format: Format, top: int) -> Report:  # noqa: A
     locate = locate_beside(paths)
     if format is Format.JSON:
         return FindingDocument(locate)
-    return FindingReport(locate, width=output.width(), colour=output.coloured(), top=top)
+    return FindingReport(locate, **_appearance(), top=top)
 
 
 class _Appearance(TypedDict):
