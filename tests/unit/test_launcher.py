@@ -338,6 +338,7 @@ def test_summary_names_profiles_kernels_and_the_next_command(cuvein: Cuvein) -> 
     folder = next(path.name for path in cuvein.folder.iterdir() if path.is_dir())
     said = done.stderr.decode()
     assert f"2 profiles in {folder}" in said
+    assert (cuvein.folder / folder / "config.json").exists()
     assert "11 launches of 2 kernels seen" in said
     assert "2 x  softmax(float*)" in said
     assert "fill" not in said

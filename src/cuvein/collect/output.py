@@ -131,9 +131,12 @@ def check_input(file: Path) -> None:
 
 
 def discard_if_empty(folder: Path) -> bool:
-    """Remove a folder that nothing was written to; true when it is gone."""
-    (folder / CONFIGURATION).unlink(missing_ok=True)
+    """Remove a folder that no process wrote to, or at least the configuration; true when it is gone."""
+    # A process that goes on after the program still needs the configuration.
+    if any(folder.glob("process-*")):
+        return False
     try:
+        (folder / CONFIGURATION).unlink(missing_ok=True)
         folder.rmdir()
     except OSError:
         return False
