@@ -11,7 +11,8 @@ from pathlib import Path
 def load(path: Path) -> dict[str, object]:
     """Import the vocabulary from its file, without the package around it."""
     spec = importlib.util.spec_from_file_location("vocabulary", path)
-    assert spec is not None and spec.loader is not None
+    if spec is None or spec.loader is None:
+        sys.exit(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return {name: getattr(module, name) for name in module.__all__}
@@ -25,14 +26,15 @@ def camel(name: str) -> str:
 def enumeration(kind: type[enum.IntEnum]) -> str:
     """One enumeration with the name of each value, as Python spells it in profiles (lower case)."""
     values = "".join(f"  k{camel(member.name)} = {member.value},\n" for member in kind)
-    names = "".join(
-        f'    case {kind.__name__}::k{camel(member.name)}:\n      return "{member.name.lower()}";\n' for member in kind
+    cases = "".join(
+        f'    case {kind.__name__}::k{camel(member.name)}:\n      return "{member.name.lower()}";\n'
+        for member in kind
     )
     return (
         f"enum class {kind.__name__} : uint8_t {{\n{values}}};\n\n"
         f"constexpr unsigned k{kind.__name__}Count = {max(kind) + 1};\n\n"
         f"constexpr const char* name({kind.__name__} value) {{\n"
-        f"  switch (value) {{\n{names}  }}\n  return \"?\";\n}}\n"
+        f'  switch (value) {{\n{cases}  }}\n  return "?";\n}}\n'
     )
 
 

@@ -16,8 +16,10 @@ constexpr unsigned kRecordUnit = 16;
 //
 //   kind              pc  active  space,type,size  address                    value
 //   ACCESS            x   x       x                of the lowest active lane  stride between lanes (affine)
-//   BLOCK_BARRIER     x   x                        barrier index              expected threads, 0 = the whole block;
-//                                                                             bit 32 set: arrive only, does not wait
+//   BLOCK_BARRIER     x   x                        barrier index              expected threads, 0 = the whole
+//   block;
+//                                                                             bit 32 set: arrive only, does
+//                                                                             not wait
 //   WARP_SYNC         x   x                        mask given to __syncwarp
 //   THREAD_EXIT           x       (lanes that end here)
 //   LAUNCH_END                    (every thread of the launch has ended)
@@ -28,7 +30,8 @@ constexpr unsigned kRecordUnit = 16;
 //   DEVICE_MALLOC     x   1 lane                   allocated address          size in bytes
 //   DEVICE_FREE       x   1 lane                   freed address
 //   NOT_ANALYSED      x   x                        an Instruction
-//   MBARRIER          x   x       shared           barrier address            action (Sanitizer CUDA barrier kind)
+//   MBARRIER          x   x       shared           barrier address            action (Sanitizer CUDA barrier
+//   kind)
 //
 // Records of one launch stand in the order in which they reserved their place, which is before the access
 // itself executes; whatever happens-before holds in the program therefore holds in the stream.
@@ -42,9 +45,9 @@ struct alignas(16) RecordHeader {
   uint8_t size;      // bytes each lane accesses: 1, 2, 4, 8 or 16 (LANE_SIZES: the largest of the lanes)
   uint8_t warp;      // warp in the block: flat thread id / 32
   uint32_t active;   // lanes that take part, bit 0 = lane 0
-  int32_t pc;        // byte offset from the entry of the kernel; +1 for the shared half of an asynchronous copy
-  uint64_t block;    // flat block id, x fastest
-  uint32_t launch;   // sequence number of the launch within the process, from 1
+  int32_t pc;      // byte offset from the entry of the kernel; +1 for the shared half of an asynchronous copy
+  uint64_t block;  // flat block id, x fastest
+  uint32_t launch;  // sequence number of the launch within the process, from 1
   uint32_t reserved;
   uint64_t address;
   int64_t value;
@@ -66,7 +69,9 @@ constexpr unsigned kLongestRecord = sizeof(RecordHeader) + kLanes64Bytes + kLane
 
 constexpr unsigned record_bytes(AddressForm form, uint8_t flags) {
   return static_cast<unsigned>(sizeof(RecordHeader)) +
-         (form == AddressForm::kLanes32 ? kLanes32Bytes : form == AddressForm::kLanes64 ? kLanes64Bytes : 0) +
+         (form == AddressForm::kLanes32   ? kLanes32Bytes
+          : form == AddressForm::kLanes64 ? kLanes64Bytes
+                                          : 0) +
          (flags & kRecordFlagLaneSizes ? kLaneSizesBytes : 0);
 }
 

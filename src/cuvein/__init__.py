@@ -1,4 +1,4 @@
-"""cuvein shows which instructions of a GPU kernel touch the same data, and across which scope the reuse happens."""
+"""Which instructions of a GPU kernel touch the same data, and across which scope the reuse happens."""
 
 from importlib.metadata import version as _version
 
