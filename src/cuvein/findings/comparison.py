@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cuvein.findings.analysis import Analysis
+from cuvein.findings.analysis import Analysis, collection_paused
 from cuvein.findings.combining import Combiner, NodeKey
 from cuvein.findings.matching import match_kernels, match_nodes
 from cuvein.graph import LABELS, Totals, stream
@@ -56,10 +56,11 @@ def read_run(
         If there is no profile or one cannot be read.
     """
     analysis, combiner = Analysis(thresholds, locate=locate), Combiner(locate)
-    for path in paths:
-        for graph in stream(path):
-            analysis.add(graph)
-            combiner.add(graph)
+    with collection_paused():
+        for path in paths:
+            for graph in stream(path):
+                analysis.add(graph)
+                combiner.add(graph)
     return Run(combiner.kernels, analysis.report())
 
 

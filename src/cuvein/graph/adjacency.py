@@ -17,31 +17,31 @@ __all__ = ["Adjacency"]
 
 
 class Adjacency:
-    """Out-edges, in-edges and label weights of every node of a profile, by the node's position in it."""
+    """Out-edges, in-edges and label weights of every node of a profile, by the node's id.
 
-    __slots__ = ("incoming", "nodes", "outgoing", "positions", "weights")
+    Ids are positions in ``profile.nodes``: reading a profile insists on it.
+    """
+
+    __slots__ = ("incoming", "nodes", "outgoing", "weights")
 
     def __init__(self, profile: LaunchProfile) -> None:
         count = len(profile.nodes)
+        if [node.id for node in profile.nodes] != list(range(count)):
+            raise ValueError(f"The nodes of profile {profile.id} are not numbered from 0 in their order.")
         self.nodes = profile.nodes
-        self.positions = {node.id: position for position, node in enumerate(profile.nodes)}
-        if len(self.positions) != count:
-            raise ValueError(f"Profile {profile.id} has two nodes of one id.")
-        self.weights = [[0] * len(LABELS) for _ in range(count)]
-        self.outgoing: list[list[Edge]] = [[] for _ in range(count)]
-        self.incoming: list[list[Edge]] = [[] for _ in range(count)]
-        positions = self.positions
+        weights = self.weights = [[0] * len(LABELS) for _ in range(count)]
+        outgoing: list[list[Edge]] = [[] for _ in range(count)]
+        incoming: list[list[Edge]] = [[] for _ in range(count)]
+        self.outgoing, self.incoming = outgoing, incoming
         for edge in profile.edges:
-            if (edge.origin is None) != (edge.label == "cold"):
-                has = "without" if edge.origin is None else "with"
-                raise ValueError(f"Profile {profile.id} has a {edge.label} edge {has} an origin.")
+            node, origin, label = edge.node, edge.origin, edge.label
+            if (origin is None) != (label == "cold"):
+                has = "without" if origin is None else "with"
+                raise ValueError(f"Profile {profile.id} has a {label} edge {has} an origin.")
             try:
-                source = positions[edge.node]
-                if edge.origin is not None:
-                    self.incoming[positions[edge.origin]].append(edge)
-            except KeyError as error:
-                raise ValueError(
-                    f"Profile {profile.id} has an edge at node {error}, which it lacks."
-                ) from None
-            self.outgoing[source].append(edge)
-            self.weights[source][INDEX[edge.label]] += edge.bytes
+                outgoing[node].append(edge)
+                if origin is not None:
+                    incoming[origin].append(edge)
+            except IndexError:
+                raise ValueError(f"Profile {profile.id} has an edge at a node it lacks.") from None
+            weights[node][INDEX[label]] += edge.bytes

@@ -52,20 +52,20 @@ class Graph:
         return f"<Graph of {name}: {len(self.nodes)} nodes, {len(self.edges)} edges>"
 
     def node(self, identifier: int) -> Node:
-        """Return the node of an id. Raises ``KeyError`` if there is none."""
-        return self.nodes[self._adjacency.positions[identifier]]
+        """Return the node of an id. Raises ``IndexError`` if there is none."""
+        return self.nodes[identifier]
 
     def out_edges(self, node: Node) -> Sequence[Edge]:
         """Return the edges from a node to its reuse origins, cold edges included: E_out(v)."""
-        return self._adjacency.outgoing[self._adjacency.positions[node.id]]
+        return self._adjacency.outgoing[node.id]
 
     def in_edges(self, node: Node) -> Sequence[Edge]:
         """Return the edges whose reuse origin is the node: E_in(v)."""
-        return self._adjacency.incoming[self._adjacency.positions[node.id]]
+        return self._adjacency.incoming[node.id]
 
     def weights(self, node: Node) -> Sequence[int]:
         """Return W_out(v, l) in bytes for every label, in the order of ``LABELS``."""
-        return self._adjacency.weights[self._adjacency.positions[node.id]]
+        return self._adjacency.weights[node.id]
 
     def weighted_out_degree(self, node: Node, label: LabelName | Label | None = None) -> int:
         """Return W_out(v, l), the bytes on the node's out-edges of a label; W_total(v) without a label."""
@@ -95,19 +95,20 @@ class Graph:
         """
         parents = list(range(len(self.nodes)))
 
-        def root(position: int) -> int:
-            while parents[position] != position:
-                parents[position] = parents[parents[position]]
-                position = parents[position]
-            return position
+        def root(node: int) -> int:
+            while parents[node] != node:
+                parents[node] = parents[parents[node]]
+                node = parents[node]
+            return node
 
-        positions = self._adjacency.positions
         for edge in self.edges:
-            if edge.origin is not None and edge.origin != edge.node:
-                parents[root(positions[edge.node])] = root(positions[edge.origin])
+            node, origin = edge.node, edge.origin
+            # Most edges join what is joined already.
+            if origin is not None and parents[node] != parents[origin]:
+                parents[root(node)] = root(origin)
         members: dict[int, list[Node]] = {}
-        for position, node in enumerate(self.nodes):
-            members.setdefault(root(position), []).append(node)
+        for each in self.nodes:
+            members.setdefault(root(each.id), []).append(each)
         subgraphs = [Subgraph(self._adjacency, nodes) for nodes in members.values()]
         subgraphs.sort(key=lambda subgraph: (-subgraph.traffic, subgraph.nodes[0].id))
         return tuple(subgraphs)
@@ -123,7 +124,7 @@ class Graph:
     def subgraph(self, nodes: Iterable[Node | int]) -> Subgraph:
         """Return the subgraph of the given nodes (or node ids), closed or not."""
         chosen = {node if isinstance(node, int) else node.id for node in nodes}
-        unknown = chosen - self._adjacency.positions.keys()
+        unknown = chosen - set(range(len(self.nodes)))
         if unknown:
             raise KeyError(f"The graph has no node {min(unknown)}.")
         return Subgraph(self._adjacency, [node for node in self.nodes if node.id in chosen])

@@ -52,8 +52,8 @@ class Subgraph:
     @cached_property
     def edges(self) -> tuple[Edge, ...]:
         """The out-edges of the nodes, cold edges included."""
-        outgoing, positions = self._adjacency.outgoing, self._adjacency.positions
-        return tuple(edge for node in self.nodes for edge in outgoing[positions[node.id]])
+        outgoing = self._adjacency.outgoing
+        return tuple(edge for node in self.nodes for edge in outgoing[node.id])
 
     @cached_property
     def spaces(self) -> frozenset[SpaceName]:
@@ -63,18 +63,18 @@ class Subgraph:
     @cached_property
     def is_closed(self) -> bool:
         """Whether every non-cold edge at a node of the subgraph, out or in, stays inside."""
-        ids, incoming, positions = self.ids, self._adjacency.incoming, self._adjacency.positions
+        ids, incoming = self.ids, self._adjacency.incoming
         return all(edge.origin is None or edge.origin in ids for edge in self.edges) and all(
-            edge.node in ids for node in self.nodes for edge in incoming[positions[node.id]]
+            edge.node in ids for node in self.nodes for edge in incoming[node.id]
         )
 
     @cached_property
     def weights(self) -> Sequence[int]:
         """The sum of W_out(v, l) over the nodes, in bytes, in the order of ``LABELS``."""
         sums = [0] * len(LABELS)
-        weights, positions = self._adjacency.weights, self._adjacency.positions
+        weights = self._adjacency.weights
         for node in self.nodes:
-            for position, weight in enumerate(weights[positions[node.id]]):
+            for position, weight in enumerate(weights[node.id]):
                 sums[position] += weight
         return sums
 

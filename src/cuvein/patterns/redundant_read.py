@@ -25,14 +25,15 @@ _THREAD = index_of("thread")
 
 
 def _find(graph: Graph, thresholds: Thresholds) -> Iterator[Detection]:
-    for node in graph.nodes:
+    nodes = graph.nodes
+    for node in nodes:
         weights = graph.weights(node)
         if node.type != "read" or not weights[_THREAD]:
             continue
         after = {"read": 0, "write": 0, "atomic": 0}
         for edge in graph.out_edges(node):
             if edge.label == "thread" and edge.origin is not None:
-                after[graph.node(edge.origin).type] += edge.bytes
+                after[nodes[edge.origin].type] += edge.bytes
         # A read after the thread's own atomic may see what other threads did to the word in between.
         redundant = after["read"] + after["write"]
         non_cold = node.bytes - weights[_COLD]
