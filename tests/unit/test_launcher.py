@@ -548,3 +548,22 @@ def test_driver_that_is_too_old_is_warned_about_with_both_versions(cuvein: Cuvei
     done = cuvein.run("run", "--", "true", env={"DRIVER_VERSION": "12040"})
     (warning, _) = done.stderr.decode().splitlines()
     assert "warning: the driver supports CUDA 12.4, the Sanitizer library 13." in warning
+
+
+def test_expressions_reach_the_monitor_without_the_prefix_of_ncu(cuvein: Cuvein) -> None:
+    words = ["--kernel-name", "regex:^soft(max)?", "--exclude-kernel-name", "a|b"]
+    seen = cuvein.folder / "seen"
+    program = cuvein.program(PROGRAM_WITH_CUDA)
+    done = cuvein.run(
+        "run", *words, "--", *program, env={"SEEN": str(seen)}, scenario={"kernels": [["k", 1, 0]]}
+    )
+    assert b"no launch matched --kernel-name '^soft(max)?' --exclude-kernel-name 'a|b'" in done.stderr
+    configuration = json.loads(seen.read_text())
+    assert configuration["kernel_name"] == "^soft(max)?"
+    assert configuration["exclude_kernel_name"] == "a|b"
+
+
+def test_bad_expression_is_2_before_the_program_starts(cuvein: Cuvein) -> None:
+    done = cuvein.run("run", "--kernel-name", "(", "--", "touch", "started")
+    assert done.returncode == 2
+    assert not (cuvein.folder / "started").exists()
