@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cases import kernels
+from cases.kernels import SOURCE, TARGET
 from reference.streams import Warp, launch
 
 if TYPE_CHECKING:
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
 
     from reference.graph import Node
 
-SOURCE, TARGET = 0x7F00_0000_0000, 0x7F00_1000_0000
 ELEMENTS = 4096
 
 
@@ -25,17 +26,8 @@ def mean_ratio(node: Node) -> float:
 
 @pytest.mark.parametrize(("stride", "sectors", "ratio"), [(1, 4, 1), (2, 8, 2), (32, 32, 8)])
 def test_a_guarded_copy_with_stride(analysed: Analyse, stride: int, sectors: int, ratio: int) -> None:
-    # if (i * stride < n) target[i * stride] = source[i * stride], n threads in blocks of 128
-    records = []
-    for block in range(ELEMENTS // 128):
-        for number in range(4):
-            warp = Warp(block, number)
-            first = block * 128 + number * 32
-            inside = {i: (first + i) * stride * 4 for i in range(32) if (first + i) * stride < ELEMENTS}
-            if inside:
-                records.append(warp.read(0x40, {lane: SOURCE + at for lane, at in inside.items()}))
-                records.append(warp.write(0x50, {lane: TARGET + at for lane, at in inside.items()}))
-    (graph,) = analysed([launch(grid=(ELEMENTS // 128, 1, 1), block=(128, 1, 1))], records)
+    shape, records = kernels.strided_copy(stride, ELEMENTS)
+    (graph,) = analysed([shape], records)
     for pc in (0x40, 0x50):
         node = graph.node(pc)
         assert node.sectors == {sectors: ELEMENTS // stride // 32}

@@ -6,26 +6,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cases import kernels
 from cuvein.vocabulary import Space
 from reference.streams import Warp, launch
 
 if TYPE_CHECKING:
     from conftest import Analyse
 
-Y, G = 0x7F00_0000_0000, 0x7F00_1000_0000
+Y = kernels.SOURCE
 
 
 def test_an_accumulator_that_is_not_kept_in_a_register(analysed: Analyse) -> None:
-    # for (r...) y[i] += g[r]
-    rounds, warps = 8, [Warp(warp=number) for number in range(2)]
-    records = []
-    for step in range(rounds):
-        for number, warp in enumerate(warps):
-            mine = [Y + 128 * number + 4 * lane for lane in range(32)]
-            records.append(warp.read(0x40, mine))
-            records.append(warp.read(0x50, lambda lane, at=G + 4 * step: at))
-            records.append(warp.write(0x60, mine))
-    (graph,) = analysed([launch(block=(64, 1, 1))], records)
+    rounds = 8
+    shape, records = kernels.accumulate(rounds)
+    (graph,) = analysed([shape], records)
     assert graph.out(0x40) == {(None, "cold"): 256, (0x60, "thread"): 256 * (rounds - 1)}
     assert graph.out(0x60) == {(0x40, "thread"): 256 * rounds}
     share = graph.edge(0x40, 0x60, "thread").bytes / graph.node(0x40).bytes
@@ -39,13 +33,8 @@ def test_an_accumulator_that_is_not_kept_in_a_register(analysed: Analyse) -> Non
 @pytest.mark.parametrize("space", [Space.GLOBAL, Space.SHARED])
 def test_a_histogram_of_equal_inputs(analysed: Analyse, space: Space) -> None:
     blocks, warps, rounds = 4, 4, 5
-    records = [
-        Warp(block, number).atomic(0x40, lambda lane: 64, space=space)
-        for block in range(blocks)
-        for _ in range(rounds)
-        for number in range(warps)
-    ]
-    (graph,) = analysed([launch(grid=(blocks, 1, 1), block=(32 * warps, 1, 1))], records)
+    shape, records = kernels.histogram(space, blocks, warps, rounds)
+    (graph,) = analysed([shape], records)
     executions = blocks * warps * rounds
     node = graph.node(0x40)
     assert node.executions == executions

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cases import kernels
 from cuvein.vocabulary import RecordFlag, RecordKind, Space
 from reference.streams import Warp, launch
 
@@ -27,14 +28,8 @@ def conflict_ratio(node: Node) -> float:
 
 
 def test_a_strided_read_conflicts(analysed: Analyse) -> None:
-    # s[i] = ...; __syncthreads(); ... = s[4 * i], one warp a block, two blocks
-    records = []
-    for block in range(2):
-        warp = Warp(block)
-        records.append(warp.write(0x40, lambda lane: 4 * lane, space=SHARED))
-        records.append(warp.barrier(0x50))
-        records.append(warp.read(0x60, lambda lane: 16 * lane, space=SHARED))
-    (graph,) = analysed([launch(grid=(2, 1, 1))], records)
+    shape, records = kernels.strided_shared_read()
+    (graph,) = analysed([shape], records)
     store, load = graph.node(0x40), graph.node(0x60)
     assert conflict_ratio(store) == 1
     assert conflict_ratio(load) == 4
@@ -69,14 +64,8 @@ def test_words_written_by_one_thread_and_read_by_all(analysed: Analyse, barrier:
 @pytest.mark.parametrize("barrier", [False, True])
 def test_another_warp_first_reads_what_one_thread_wrote(analysed: Analyse, barrier: bool) -> None:
     # The same kernel as above in the order that shows the race: read after write.
-    warps = [Warp(warp=number) for number in range(4)]
-    records = [warps[0].write(0x40, {0: 0}, space=SHARED), warps[0].write(0x50, {0: 4}, space=SHARED)]
-    if barrier:
-        records += [warp.barrier(0x58) for warp in warps]
-    for warp in reversed(warps):
-        records.append(warp.read(0x60, lambda lane: 0, space=SHARED))
-        records.append(warp.read(0x70, lambda lane: 4, space=SHARED))
-    (graph,) = analysed([launch(block=(128, 1, 1))], records)
+    shape, records = kernels.two_words(barrier=barrier)
+    (graph,) = analysed([shape], records)
     for store, load in ((0x40, 0x60), (0x50, 0x70)):
         assert graph.edge(load, store, "block").bytes == 4
         assert graph.edge(load, store, "block").unordered == (0 if barrier else 4)
@@ -84,20 +73,9 @@ def test_another_warp_first_reads_what_one_thread_wrote(analysed: Analyse, barri
 
 @pytest.mark.parametrize("trailing", [False, True])
 def test_a_tile_loop_without_its_trailing_barrier(analysed: Analyse, trailing: bool) -> None:
-    # for (tile...) { s[t] = ...; barrier; ... = s[t ^ 32] (another warp's); [barrier] }
-    warps = [Warp(warp=number) for number in range(2)]
     tiles = 3
-    records = []
-    for _ in range(tiles):
-        for number, warp in enumerate(warps):
-            records.append(warp.write(0x40, lambda lane, base=128 * number: base + 4 * lane, space=SHARED))
-        records += [warp.barrier(0x50) for warp in warps]
-        for number, warp in enumerate(warps):
-            base = 128 * (1 - number)
-            records.append(warp.read(0x60, lambda lane, base=base: base + 4 * lane, space=SHARED))
-        if trailing:
-            records += [warp.barrier(0x70) for warp in warps]
-    (graph,) = analysed([launch(block=(64, 1, 1))], records)
+    shape, records = kernels.tile_loop(tiles, trailing=trailing)
+    (graph,) = analysed([shape], records)
     assert graph.edge(0x60, 0x40, "block").bytes == tiles * 256
     assert graph.edge(0x60, 0x40, "block").unordered == 0
     # Write after read: warp 0 stores the next tile where warp 1 may still read this one.
@@ -151,13 +129,7 @@ def test_160_kib_of_dynamic_shared_memory(analysed: Analyse) -> None:
 
 
 def test_slots_that_only_their_own_thread_uses(analysed: Analyse) -> None:
-    records = []
-    for block in range(3):
-        for number in range(2):
-            warp, base = Warp(block, number), 128 * number
-            starts = [base + 4 * lane for lane in range(32)]
-            for _ in range(2):
-                records += [warp.write(0x40, starts, space=SHARED), warp.read(0x50, starts, space=SHARED)]
-    (graph,) = analysed([launch(grid=(3, 1, 1), block=(64, 1, 1))], records)
+    shape, records = kernels.private_slots()
+    (graph,) = analysed([shape], records)
     assert graph.bytes_by_label() == {"cold": 3 * 256, "thread": 3 * 256 * 3}
     assert graph.out(0x50) == {(0x40, "thread"): 3 * 256 * 2}

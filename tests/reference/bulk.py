@@ -47,7 +47,7 @@ def headers(count: int, kind: RecordKind, **fields: Any) -> NDArray[Any]:
     return made
 
 
-def accesses(count: int, stride: int = 0, **fields: Any) -> NDArray[Any]:
+def accesses(count: int, stride: int | NDArray[Any] = 0, **fields: Any) -> NDArray[Any]:
     """Make ``count`` affine accesses; ``stride`` is the distance between neighbouring lanes in bytes."""
     return headers(count, RecordKind.ACCESS, value=stride, **fields)
 

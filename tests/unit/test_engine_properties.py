@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
@@ -15,6 +16,8 @@ from cuvein.native import Engine, InvalidError
 from cuvein.profile import violations
 from cuvein.vocabulary import AddressForm, RecordKind, Space
 from reference import engine
+from reference.bulk import accesses
+from reference.engine import profile_bytes
 from reference.generator import Stream, generate
 from reference.graph import Graph, Node, graph_of
 from reference.model import analyse
@@ -159,3 +162,37 @@ def test_launches_may_end_while_others_go_on() -> None:
     assert one.out(32) == {(16, "thread"): 4}
     assert two.out(48) == {(16, "thread"): 4}
     assert again.out(64) == {(None, "cold"): 4}
+
+
+def test_a_long_stream_gives_one_profile_for_any_number_of_workers() -> None:
+    # Long enough for several batches: overlapping affine accesses of all sizes by many blocks, with barriers.
+    random, count = np.random.default_rng(1), 120_000
+    size = 1 << random.integers(0, 5, count).astype(np.uint64)
+    made = accesses(
+        count,
+        pc=16 * random.integers(0, 30, count),
+        size=size,
+        type=random.integers(0, 3, count),
+        space=random.integers(0, 2, count),
+        warp=random.integers(0, 4, count),
+        block=random.integers(0, 500, count),
+        active=random.integers(1, 2**32, count) | 1 << random.integers(0, 32, count),
+        address=size * random.integers(0, 40_000 // size),
+        stride=size * random.integers(0, 40, count),
+    )
+    made["address"] += np.where(made["space"] == Space.GLOBAL, np.uint64(A), np.uint64(0))
+    barriers = random.random(count) < 0.1
+    made["kind"][barriers] = RecordKind.BLOCK_BARRIER
+    for field in ("value", "address", "space", "type", "size"):
+        made[field][barriers] = 0
+    shape = launch(grid=(500, 1, 1), block=(128, 1, 1), allocations=[(A, 10_000)])
+    one, two, seven = (profile_bytes(shape, [made.tobytes()], workers) for workers in WORKERS)
+    assert violations(one) == []
+    assert {edge.label for edge in one.edges} >= {
+        "cold",
+        "thread",
+        "warp_same_inst",
+        "warp_diff_inst",
+        "block",
+    }
+    assert one == two == seven
