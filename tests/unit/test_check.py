@@ -18,8 +18,9 @@ from cuvein.findings.baseline import Baseline, fingerprint
 from cuvein.findings.checking import check
 from cuvein.findings.rules import Rules, RulesError, read_rules
 from cuvein.patterns import SourceLine
-from cuvein.profile import encode
+from cuvein.profile import encode, write_process
 from cuvein.report.sarif import sarif
+from reference.sample import SUMMARY
 from unit.profiles.command import command_line
 from unit.profiles.maker import Maker
 
@@ -309,6 +310,19 @@ def test_empty_folder_means_nothing_was_profiled(tmp_path, run):
     status, _, err = run("check", tmp_path)
     assert status == 120
     assert "nothing was profiled" in one_sentence(err)
+
+
+def test_nothing_selected_lists_the_kernels_that_were_seen(tmp_path, run):
+    summary = msgspec.structs.replace(SUMMARY, profiles=0)
+    (tmp_path / "process-1").mkdir()
+    write_process(summary, tmp_path / "process-1" / "process.json")
+    status, _, err = run("check", tmp_path)
+    assert status == 120
+    assert summary.kernels_seen
+    assert (
+        f"none of the kernels that the program launched was selected: {summary.kernels_seen[0].name}" in err
+    )
+    one_sentence(err)
 
 
 def test_profiles_without_accesses_mean_nothing_was_profiled(tmp_path, run):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cuvein.findings.baseline import fingerprint
 from cuvein.patterns import Effect, Severity, Thresholds
 from unit.profiles.maker import Maker
 
@@ -117,3 +118,15 @@ def test_races_rank_before_any_waste():
     maker = pair("read", "write")
     maker.node(sectors=32, executions=1000)
     assert maker.findings()[0].pattern == "race-candidate"
+
+
+def test_two_stores_that_race_in_both_directions_are_two_findings():
+    maker = Maker()
+    maker.node("write", "shared")
+    maker.node("write", "shared")
+    maker.edge(0, 1, "block", BYTES // 2, 32)
+    maker.edge(1, 0, "block", BYTES // 2, 16)
+    first, second = maker.findings("race-candidate")
+    assert [place.node for place in first.places] == [0, 1]
+    assert [place.node for place in second.places] == [1, 0]
+    assert fingerprint(first) != fingerprint(second)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +20,7 @@ from cuvein.findings.locating import locate_beside
 from cuvein.findings.nsight_compute import NsightComputeError, read_timing
 from cuvein.findings.rules import Rules, RulesError, read_rules
 from cuvein.profile.errors import ProfileReadError
-from cuvein.profile.reading import find
+from cuvein.profile.reading import PROCESS_FILE, find, read_process
 from cuvein.report.findings import verdict_text
 from cuvein.report.findings_document import encode, verdict_document
 from cuvein.report.junit import junit
@@ -32,7 +33,6 @@ FINDINGS = 1
 
 _RULES = "What counts"
 _OUTPUT = "What to write, and where"
-_NAMED = 5
 
 
 class Format(str, enum.Enum):
@@ -126,14 +126,11 @@ def check(
     _demand_accesses(report)
     unknown = known.unknown_kernels(report)
     if unknown:
-        names = ", ".join(unknown[:_NAMED]) + (
-            f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
-        )
         raise CuveinError(
             Status.UNREADABLE_INPUT,
-            f"{baseline} names kernels that were not profiled: {names}; profile them, or write the baseline "
-            f"anew with "
-            "--write-baseline.",
+            f"{baseline} names kernels that were not profiled: {output.listed(unknown)}; profile them, or "
+            f"write the "
+            "baseline anew with --write-baseline.",
         )
     if ncu is not None:
         rank_by_time(report, ncu)
@@ -173,8 +170,21 @@ def _find(path: Path) -> list[Path]:
         return find(path)
     except ProfileReadError as error:
         if path.is_dir():
-            raise CuveinError(Status.NOTHING_PROFILED, f"nothing was profiled: {error}") from None
+            raise CuveinError(
+                Status.NOTHING_PROFILED, f"nothing was profiled: {_seen(path) or error}"
+            ) from None
         raise
+
+
+def _seen(folder: Path) -> str | None:
+    """Say which kernels were launched but not profiled, where a run left a note of it."""
+    names: dict[str, None] = {}
+    for file in sorted(folder.rglob(PROCESS_FILE)):
+        with contextlib.suppress(ProfileReadError):
+            names.update((kernel.name, None) for kernel in read_process(file).kernels_seen)
+    if not names:
+        return None
+    return f"none of the kernels that the program launched was selected: {output.listed(list(names))}."
 
 
 def rank_by_time(report: Report, file: Path) -> None:
@@ -184,10 +194,9 @@ def rank_by_time(report: Report, file: Path) -> None:
     except NsightComputeError as error:
         raise CuveinError(Status.UNREADABLE_INPUT, str(error)) from None
     if unknown:
-        names = ", ".join(unknown[:_NAMED]) + (
-            f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
+        messages.warn(
+            f"{file} has no time for these kernels, which are ranked last: {output.listed(unknown)}"
         )
-        messages.warn(f"{file} has no time for these kernels, which are ranked last: {names}")
 
 
 def _baseline(path: Path) -> Baseline:
@@ -199,7 +208,7 @@ def _baseline(path: Path) -> Baseline:
 
 def _demand_accesses(report: Report) -> None:
     if not report.totals.instructions:
-        kernels = ", ".join(summary.kernel.name for summary in report.kernels[:_NAMED])
+        kernels = output.listed([summary.kernel.name for summary in report.kernels])
         raise CuveinError(
             Status.NOTHING_PROFILED,
             f"nothing was profiled: the {report.profiles:,} launches hold no memory access ({kernels}).",

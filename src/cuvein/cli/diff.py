@@ -20,8 +20,6 @@ from cuvein.report.findings_document import encode
 
 __all__ = ["Format", "diff"]
 
-_NAMED = 5
-
 
 class Format(str, enum.Enum):
     """Kinds of comparison."""
@@ -54,10 +52,10 @@ def diff(
     thresholds = rules_of(None, None, threshold).thresholds
     comparison = compare(_run(before, thresholds), _run(after, thresholds))
     if not comparison.kernels:
+        ones = output.listed([kernel.name for kernel in comparison.before.kernels])
+        others = output.listed([kernel.name for kernel in comparison.after.kernels])
         raise CuveinError(
-            Status.NOTHING_PROFILED,
-            f"no kernel is in both: {before} has {_names(comparison.before)}; "
-            f"{after} has {_names(comparison.after)}.",
+            Status.NOTHING_PROFILED, f"no kernel is in both: {before} has {ones}; {after} has {others}."
         )
     if format is Format.JSON:
         text = encode(diff_document(comparison))
@@ -72,12 +70,6 @@ def diff(
 
 def _run(path: Path, thresholds: Thresholds) -> Run:
     return read_run(profiles_at([path]), thresholds, locate_beside([path]))
-
-
-def _names(run: Run) -> str:
-    names = [kernel.name for kernel in run.kernels]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 def _status(comparison: Comparison) -> int:

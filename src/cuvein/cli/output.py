@@ -8,12 +8,17 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cuvein.collect.errors import CuveinError, Status
 
-__all__ = ["coloured", "send", "width", "write_file"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["coloured", "listed", "send", "width", "write_file"]
 
 _PIPE_WIDTH = 100
+_NAMED = 5
 
 
 def coloured() -> bool:
@@ -27,6 +32,12 @@ def width() -> int:
     if columns.isdigit() and int(columns):
         return int(columns)
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write a list of names, the first few of a long one."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def send(text: str) -> None:

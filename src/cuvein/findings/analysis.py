@@ -135,7 +135,9 @@ class Analysis:
         parts = detection.nodes
         if len(parts) > 1:
             parts = sorted(parts, key=lambda pair: places.key(pair[0]))
-        key = (pattern.name, detection.variant, *(places.key(node) for node, _ in parts))
+        # Two writes may race in both directions: which of them leads is part of the name.
+        leads = next((places.key(node) for node, _ in parts if node.id == detection.leads), None)
+        key = (pattern.name, detection.variant, leads, *(places.key(node) for node, _ in parts))
         removal = [part for _, part in parts]
         weight = _weight(removal, detection)
         match = matches.get(key)

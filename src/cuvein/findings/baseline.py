@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import msgspec
 
 from cuvein.findings.names import bare, without_parameters
-from cuvein.patterns import Severity
+from cuvein.patterns import Effect, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -109,10 +109,12 @@ def fingerprint(finding: Finding) -> str:
     every edit.
     """
     parts = [finding.pattern, finding.variant, without_parameters(finding.kernel.name)]
-    parts += sorted(
+    places = [
         f"{without_parameters(place.function)} {place.space} {place.type} {place.size} {place.ordinal}"
         for place in finding.places
-    )
+    ]
+    # In a race the first is the later access; elsewhere the order follows numbers, which change.
+    parts += places if finding.effect is Effect.CORRECTS else sorted(places)
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 

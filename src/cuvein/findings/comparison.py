@@ -262,7 +262,9 @@ def _merge(findings: Iterable[Finding]) -> list[_Merged]:
         places = frozenset(
             NodeKey(place.function, place.pc, place.space, place.type) for place in finding.places
         )
-        key = (finding.pattern, places, finding.variant if finding.effect is Effect.CORRECTS else "")
+        place = finding.places[0]
+        race = (finding.variant, place.function, place.pc) if finding.effect is Effect.CORRECTS else None
+        key = (finding.pattern, places, race)
         if key in merged:
             merged[key].add(finding)
         else:

@@ -160,24 +160,38 @@ def _aligned(
     left: Sequence[CombinedNode], right: Sequence[CombinedNode]
 ) -> list[tuple[CombinedNode, CombinedNode]]:
     """Return the order-preserving matching of nodes of the same space and type with the greatest likeness."""
-    if not left or not right:
-        return []
-    if len(left) * len(right) > _PAIRS:
-        matcher = SequenceMatcher(
-            None, [_kind(node) for node in left], [_kind(node) for node in right], autojunk=False
-        )
-        blocks = matcher.get_matching_blocks()
-        return [(left[i + step], right[j + step]) for i, j, count in blocks for step in range(count)]
     shapes_left, shapes_right = [_Edges(node) for node in left], [_Edges(node) for node in right]
+    # Equal instructions at start and end match whatever is between: most kernels are equal throughout.
+    shorter, start, end = min(len(left), len(right)), 0, 0
+    while start < shorter and shapes_left[start].equals(shapes_right[start]):
+        start += 1
+    while end < shorter - start and shapes_left[-1 - end].equals(shapes_right[-1 - end]):
+        end += 1
+    middle_left = shapes_left[start : len(left) - end]
+    middle_right = shapes_right[start : len(right) - end]
+    if len(middle_left) * len(middle_right) > _PAIRS:
+        middle = _aligned_by_kind(middle_left, middle_right)
+    else:
+        middle = _aligned_by_likeness(middle_left, middle_right)
+    pairs = [*zip(shapes_left[:start], shapes_right[:start], strict=True), *middle]
+    pairs += zip(shapes_left[len(left) - end :], shapes_right[len(right) - end :], strict=True)
+    return [(one.node, other.node) for one, other in pairs]
+
+
+def _aligned_by_kind(left: Sequence[_Edges], right: Sequence[_Edges]) -> list[tuple[_Edges, _Edges]]:
+    kinds = [_kind(each.node) for each in left], [_kind(each.node) for each in right]
+    blocks = SequenceMatcher(None, *kinds, autojunk=False).get_matching_blocks()
+    return [(left[i + step], right[j + step]) for i, j, count in blocks for step in range(count)]
+
+
+def _aligned_by_likeness(left: Sequence[_Edges], right: Sequence[_Edges]) -> list[tuple[_Edges, _Edges]]:
     # best[i][j]: the greatest likeness of left[i:] and right[j:].
     best = [[0.0] * (len(right) + 1) for _ in range(len(left) + 1)]
-    gain = [[0.0] * len(right) for _ in left]
+    gain = [[one.likeness(other) for other in right] for one in left]
     for i in range(len(left) - 1, -1, -1):
-        row, below = best[i], best[i + 1]
+        row, below, gains = best[i], best[i + 1], gain[i]
         for j in range(len(right) - 1, -1, -1):
-            here = shapes_left[i].likeness(shapes_right[j])
-            gain[i][j] = here
-            row[j] = max(below[j], row[j + 1], below[j + 1] + here if here else 0.0)
+            row[j] = max(below[j], row[j + 1], below[j + 1] + gains[j] if gains[j] else 0.0)
     pairs = []
     i = j = 0
     while i < len(left) and j < len(right):
@@ -214,6 +228,14 @@ class _Edges:
         self.node = node
         self.outgoing = _shares(node.origins)
         self.incoming = _shares(node.users)
+
+    def equals(self, other: _Edges) -> bool:
+        """Return whether nothing tells the two apart."""
+        return (
+            _kind(self.node) == _kind(other.node)
+            and self.outgoing == other.outgoing
+            and self.incoming == other.incoming
+        )
 
     def likeness(self, other: _Edges) -> float:
         """Return 0 for what cannot be the same instruction, else from 1 up."""
