@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import sys
+import weakref
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as Xml
 
@@ -13,7 +15,7 @@ import pytest
 from jsonschema import Draft7Validator
 
 from cuvein.cli.application import main
-from cuvein.findings import analyse
+from cuvein.findings import Analysis, analyse
 from cuvein.findings.baseline import Baseline, fingerprint
 from cuvein.findings.checking import check
 from cuvein.findings.rules import Rules, RulesError, read_rules
@@ -170,6 +172,20 @@ def test_findings_rank_by_their_share_of_the_run(tmp_path):
     conflicts = [each for each in report.findings if each.pattern == "bank-conflict"]
     assert [each.kernel.name for each in conflicts] == ["often()", "once()"]
     assert conflicts[0].score == pytest.approx(3 * conflicts[1].score)
+
+
+def test_analysis_keeps_no_graph_alive():
+    analysis = Analysis()
+    graph = kernel(racy=True).graph()
+    analysis.add(graph)
+    gone = weakref.ref(graph)
+    gc.disable()
+    try:
+        del graph
+        assert gone() is None
+    finally:
+        gc.enable()
+    assert analysis.report().findings
 
 
 # Baseline
