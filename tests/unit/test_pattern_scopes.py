@@ -237,6 +237,7 @@ def test_slot_written_and_read_by_its_own_lane_is_abuse():
     assert finding.removal == maker.graph().totals
     assert finding.shares.instructions == 1
     assert finding.severity is Severity.HIGH
+    assert finding.evidence["registers_a_thread"] == 1  # 2 KiB, 512 threads
 
 
 def test_one_byte_between_threads_is_not_abuse():

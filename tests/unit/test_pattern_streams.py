@@ -92,6 +92,7 @@ def test_softmax_buffers_are_two_closed_subgraphs_and_only_one_is_abuse(barrier_
     assert sorted(at(abuse)) == pcs[0]
     assert abuse.removal.instructions == 4 * WARPS
     assert abuse.removal.bytes == 4 * WARPS * 128
+    assert abuse.evidence["registers_a_thread"] == 1
 
 
 def test_softmax_without_the_barrier_between_its_reductions_is_a_write_after_read_candidate():

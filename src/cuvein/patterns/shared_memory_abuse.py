@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING
 
 from cuvein.graph import Totals, reuse_intensity
@@ -21,6 +22,7 @@ __all__ = ["PATTERN"]
 
 _COLD = index_of("cold")
 _THREAD = index_of("thread")
+_REGISTER_BYTES = 4
 
 
 def _find(graph: Graph, thresholds: Thresholds) -> Iterator[Detection]:  # noqa: ARG001  (a rule without numbers)
@@ -30,21 +32,27 @@ def _find(graph: Graph, thresholds: Thresholds) -> Iterator[Detection]:  # noqa:
             asynchronous = any(node.asynchronous for node in subgraph.nodes)
             yield Detection(
                 [(node, Totals.of([node])) for node in subgraph.nodes],
-                partial(_describe, subgraph),
+                partial(_describe, graph, subgraph),
                 caveat=_ASYNCHRONOUS if asynchronous else None,
             )
 
 
-def _describe(subgraph: Subgraph) -> Description:
+def _describe(graph: Graph, subgraph: Subgraph) -> Description:
     thread = subgraph.weights[_THREAD]
+    launch = graph.profile.launch
+    threads = prod(launch.grid) * prod(launch.block)
+    registers = -(-subgraph.footprint // (threads * _REGISTER_BYTES))
     return Description(
         "No two threads share this shared memory: each byte is only ever touched again by the thread before "
-        f"({amount(thread)} of reuse on {amount(subgraph.footprint)}).",
+        f"({amount(thread)} of reuse on {amount(subgraph.footprint)}; registers needed for each thread of "
+        f"the "
+        f"launch: {registers:,}).",
         {
             "thread_bytes": thread,
             "footprint_bytes": subgraph.footprint,
             "reuse_intensity": reuse_intensity(subgraph),
             "nodes": len(subgraph),
+            "registers_a_thread": registers,
         },
     )
 
@@ -61,8 +69,8 @@ PATTERN = Pattern(
     effect=Effect.REMOVES,
     mechanism="Keep the values in registers; what is left of the allocation then needs less shared memory.",
     caveat=(
-        "An array indexed at run time cannot live in registers, and too many registers lower occupancy: "
-        "compute how many values a thread holds."
+        "An array indexed at run time cannot live in registers, and too many registers lower occupancy; if "
+        "only some threads use the memory, each of them needs more."
     ),
     find=_find,
 )
