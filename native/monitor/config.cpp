@@ -38,6 +38,7 @@ std::string with_pid(const std::string& path) {
 Config from_json(const nlohmann::json& document) {
   Config config;
   config.sanitizer = text(document, "sanitizer");
+  config.sanitizer_version = text(document, "sanitizer_version");
   config.patches = text(document, "patches");
   config.output = text(document, "output");
   config.trace = text(document, "trace");

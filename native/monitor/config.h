@@ -9,11 +9,12 @@
 namespace cuvein {
 
 struct Config {
-  std::string sanitizer;       // path of libsanitizer-public.so
-  std::string patches;         // folder with the compiled patches
-  std::string output;          // folder for profiles; empty: none
-  std::string trace;           // trace file of this process; empty: none
-  bool analyse = true;         // run the host engine
+  std::string sanitizer;          // path of libsanitizer-public.so
+  std::string sanitizer_version;  // of it; empty: not known
+  std::string patches;            // folder with the compiled patches
+  std::string output;             // folder for profiles; empty: none
+  std::string trace;              // trace file of this process; empty: none
+  bool analyse = true;            // run the host engine
   bool empty_patches = false;  // load callbacks that do nothing: the floor that overhead is measured against
   unsigned workers = 0;
   std::string kernel_name;          // empty: every kernel

@@ -69,7 +69,7 @@ void Monitor::abandon() {
 void Monitor::finish() {
   if (abandoned_ || finished_.exchange(true)) return;
   for (const auto& [handle, context] : contexts_.all()) {
-    context->drain().stop(kQuiet, true, "the kernel had not finished when the program ended");
+    context->drain().stop(kQuiet, true, "the kernel failed, or had not finished when the program ended");
   }
   output_.finish();
 }
@@ -115,7 +115,8 @@ void Monitor::context_created(const Sanitizer_ResourceContextData& data) {
 void Monitor::context_destroyed(CUcontext handle) {
   const std::shared_ptr<Context> context = contexts_.remove(handle);
   if (context && !finished_) {
-    context->drain().stop(kQuiet, false, "the kernel had not finished when its context was destroyed");
+    context->drain().stop(kQuiet, false,
+                          "the kernel failed, or had not finished when its context was destroyed");
   }
   modules_.context_destroyed(handle);
 }

@@ -2,7 +2,6 @@
 
 #include <cinttypes>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "monitor/process.h"
 #include "profile/document.h"
@@ -28,6 +27,8 @@ Output::Output(const Config& config) : config_(config) {
   write_process(false);
 }
 
+nlohmann::json Output::process() const { return process_json(config_.sanitizer_version, driver_); }
+
 void Output::problem(const std::string& sentence) {
   std::lock_guard<std::mutex> lock(problems_mutex_);
   for (const std::string& known : problems_) {
@@ -46,7 +47,7 @@ void Output::open_trace() {
   if (trace_opened_ || config_.trace.empty()) return;
   trace_opened_ = true;
   std::string error;
-  trace_ = TraceWriter::create(config_.trace, text(process_json(driver_)), &error);
+  trace_ = TraceWriter::create(config_.trace, text(process()), &error);
   traced_ = trace_ != nullptr;
   if (!traced_) problem("the trace file " + config_.trace + " could not be made: " + error);
 }
@@ -124,8 +125,7 @@ void Output::write_profile(const Launch& launch, const Graph& graph, const char*
   std::snprintf(name, sizeof name, "/launch-%06" PRIu32 ".json", launch.sequence);
   std::string error;
   if (write_atomically(folder_ + name,
-                       profile_document(text(process_json(driver_)), launch.json, graph, "host", incomplete),
-                       &error)) {
+                       profile_document(text(process()), launch.json, graph, "host", incomplete), &error)) {
     ++profiles_;
     // Now and then, so that a program that is killed leaves a description too.
     if ((profiles_ & (profiles_ - 1)) == 0) write_process(false);
@@ -150,7 +150,7 @@ void Output::write_process(bool finished) {
   }
   nlohmann::json document = {{"format", "cuvein process"},
                              {"version", 1},
-                             {"process", process_json(driver_)},
+                             {"process", process()},
                              {"finished", finished},
                              {"kernels_seen", kernels},
                              {"profiles", profiles_},

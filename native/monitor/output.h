@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ class Output {
   void finish();  // closes everything
 
  private:
+  nlohmann::json process() const;
   void store_module(Code* code);
   void send(const void* records, size_t bytes);
   void open_trace();

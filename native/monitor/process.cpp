@@ -42,9 +42,10 @@ bool make_folder(const std::string& path) { return mkdir(path.c_str(), 0777) == 
 
 }  // namespace
 
-nlohmann::json process_json(const std::string& driver) {
+nlohmann::json process_json(const std::string& sanitizer, const std::string& driver) {
   static const std::string& id = *new std::string(unique_id());
   nlohmann::json versions = {{"cuvein", CUVEIN_VERSION}, {"sanitizer", nullptr}, {"driver", nullptr}};
+  if (!sanitizer.empty()) versions["sanitizer"] = sanitizer;
   if (!driver.empty()) versions["driver"] = driver;
   return {{"id", id},
           {"pid", getpid()},

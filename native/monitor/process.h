@@ -6,8 +6,9 @@
 
 namespace cuvein {
 
-// A Process document; `driver` is the CUDA version of the driver, empty while not known.
-nlohmann::json process_json(const std::string& driver);
+// A Process document. The versions, of the Sanitizer API library and of CUDA as the driver has it, are empty
+// while not known.
+nlohmann::json process_json(const std::string& sanitizer, const std::string& driver);
 
 // Makes the folder of this process in `output` and returns its path; empty, with the reason in *error, when
 // that fails. A program that replaces itself (exec) keeps its pid, so the name may be taken.

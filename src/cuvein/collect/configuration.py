@@ -49,6 +49,7 @@ class Configuration(msgspec.Struct, frozen=True):
     """
 
     sanitizer: str
+    sanitizer_version: str | None
     patches: str
     output: str
     trace: str | None
@@ -98,6 +99,7 @@ def make(
     """
     return Configuration(
         sanitizer=str(installation.sanitizer()),
+        sanitizer_version=installation.wheel_version(installation.SANITIZER_WHEEL),
         patches=str(installation.patches()),
         output=str(output.absolute()),
         trace=str(trace.absolute()) if trace else None,
