@@ -32,21 +32,28 @@ std::unique_ptr<Context> Context::create(CUcontext handle, CUdevice device, int 
   auto* consumed = reinterpret_cast<uint64_t*>(ring + ring_bytes);
   Drain::fill(ring, ring_bytes);
   *consumed = 0;
-  Channel channel = {};
-  channel.ring = ring;
-  channel.mask = ring_bytes - 1;
-  channel.consumed = consumed;
-  channel.limit = ring_bytes;
-  result = api.MemcpyHostToDeviceAsync(context->channel_, &channel, sizeof channel, nullptr);
-  // Other streams do not wait for the default one.
-  if (result == SANITIZER_SUCCESS) result = api.StreamSynchronize(nullptr);
-  if (result != SANITIZER_SUCCESS) {
-    *error = "a context could not be prepared: " + api.text(result);
-    return nullptr;
-  }
+  context->image_.ring = ring;
+  context->image_.mask = ring_bytes - 1;
+  context->image_.consumed = consumed;
+  context->image_.limit = ring_bytes;
   context->drain_ = std::make_unique<Drain>(ring, ring_bytes, consumed, &context->slots_, output);
   context->drain_->start(device_facts, device);
   return context;
+}
+
+bool Context::prepare(std::string* error) {
+  std::lock_guard<std::mutex> lock(preparing_);
+  if (prepared_) return true;
+  Sanitizer& api = sanitizer();
+  Sanitizer_StreamHandle stream = nullptr;
+  SanitizerResult result = api.GetStreamHandle(handle_, nullptr, &stream);
+  if (result == SANITIZER_SUCCESS)
+    result = api.MemcpyHostToDeviceAsync(channel_, &image_, sizeof image_, stream);
+  // Other streams do not wait for the default one.
+  if (result == SANITIZER_SUCCESS) result = api.StreamSynchronize(stream);
+  prepared_ = result == SANITIZER_SUCCESS;
+  if (!prepared_) *error = "a context could not be prepared: " + api.text(result);
+  return prepared_;
 }
 
 int Context::stream(CUstream stream) {

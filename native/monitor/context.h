@@ -11,6 +11,7 @@
 #include "monitor/drain.h"
 #include "monitor/launch.h"
 #include "monitor/output.h"
+#include "patches/channel.h"
 
 namespace cuvein {
 
@@ -19,6 +20,10 @@ class Context {
   // Null, with the reason in *error, when memory is short.
   static std::unique_ptr<Context> create(CUcontext handle, CUdevice device, int id, uint64_t ring_bytes,
                                          Output* output, std::string* error);
+
+  // Makes the channel known to the device. Not every context is ready for that from the start, so this may be
+  // tried again; false with *error when it failed.
+  bool prepare(std::string* error);
 
   CUcontext handle() const { return handle_; }
   int id() const { return id_; }
@@ -36,6 +41,9 @@ class Context {
   const CUcontext handle_;
   const int id_;
   char* channel_ = nullptr;  // device memory
+  Channel image_ = {};       // what it is to hold
+  std::mutex preparing_;
+  bool prepared_ = false;
   LaunchSlots slots_;
   std::unique_ptr<Drain> drain_;
   std::mutex mutex_;

@@ -109,6 +109,16 @@ void Drain::settle(const CUstream* stream) {
   --hurried_;
 }
 
+bool Drain::wait_for(std::chrono::milliseconds time, const std::function<bool()>& done) {
+  if (!thread_.joinable()) return done();
+  ++hurried_;
+  wake();
+  std::unique_lock<std::mutex> lock(mutex_);
+  const bool is_done = settled_.wait_for(lock, time, [&] { return stopping_ || done(); }) && done();
+  --hurried_;
+  return is_done;
+}
+
 void Drain::stop(unsigned quiet, bool process_ends, const char* reason) {
   if (!thread_.joinable()) return;
   {

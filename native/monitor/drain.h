@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -33,6 +34,9 @@ class Drain {
   // Returns once no launch of the stream (null: none at all) is open, or else every record that was in the
   // ring at the call has been passed on.
   void settle(const CUstream* stream);
+
+  // Waits for what the thread brings about by its work; false when the time is over first.
+  bool wait_for(std::chrono::milliseconds time, const std::function<bool()>& done);
 
   // Ends the thread: first waits until no launch is open or nothing has come for `quiet` milliseconds, then
   // closes what is open with the reason given. Kernels that are still running go on unobserved, or end at

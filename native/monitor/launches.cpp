@@ -1,4 +1,6 @@
 // What the monitor does when a kernel is launched.
+#include <chrono>
+
 #include "monitor/driver_calls.h"
 #include "monitor/monitor.h"
 #include "monitor/replay.h"
@@ -12,6 +14,8 @@ void set(uint32_t (&target)[3], uint32_t x, uint32_t y, uint32_t z) {
   target[1] = y == 0 ? 1 : y;
   target[2] = z == 0 ? 1 : z;
 }
+
+constexpr std::chrono::milliseconds kPatience{50};
 
 uint64_t product(const uint32_t (&size)[3]) { return static_cast<uint64_t>(size[0]) * size[1] * size[2]; }
 
@@ -43,7 +47,8 @@ void Monitor::on_launch(const Sanitizer_LaunchData& data, const Sanitizer_GraphN
     // Decided about when it runs.
   } else if (selected) {
     modules_.patch(module.get(), &error);
-  } else {
+  } else if (modules_.is_patched(module.get())) {
+    await_observed(data.context, module.get());
     modules_.unpatch(module.get(), &error);
   }
   problem(error);
@@ -59,6 +64,18 @@ void Monitor::on_launch(const Sanitizer_LaunchData& data, const Sanitizer_GraphN
   }
 }
 
+// A module is not touched while its code runs observed, and a kernel in it that is not to be observed then
+// pays for the patches all the same, which costs it more than to wait a little. Only a little, since what
+// runs may itself wait for the program.
+void Monitor::await_observed(CUcontext handle, Module* module) {
+  const std::shared_ptr<Context> context = contexts_.find(handle);
+  if (module->open == 0) {
+    module->impatient = false;
+  } else if (context && !module->impatient) {
+    module->impatient = !context->drain().wait_for(kPatience, [module] { return module->open == 0; });
+  }
+}
+
 // Opens a launch and returns what the patches are told of it; null when it cannot be observed.
 const void* Monitor::observe(const Sanitizer_LaunchData& data, const Sanitizer_GraphNodeLaunchData* node,
                              uint32_t sequence) {
@@ -66,6 +83,10 @@ const void* Monitor::observe(const Sanitizer_LaunchData& data, const Sanitizer_G
   if (!context) return nullptr;
   const std::shared_ptr<Module> module = modules_.find(data.module);
   std::string error;
+  if (!context->prepare(&error)) {
+    problem(error);
+    return nullptr;
+  }
   auto launch = std::make_unique<Launch>();
   launch->entry = modules_.entry(module.get(), modules_.kernel(data.functionName), &error);
   problem(error);

@@ -48,12 +48,13 @@ struct Module {
   CUmodule handle = nullptr;
   CUcontext context = nullptr;
   std::shared_ptr<Code> code;
-  bool wanted = false;              // has a kernel that matches
-  bool patched = false;             // guarded by Modules::patching_
-  bool unpatchable = false;         // likewise
-  std::vector<uint64_t> variables;  // their addresses
-  std::atomic<int> open{0};         // profiled launches that have not ended
-  std::mutex mutex;                 // guards entries
+  bool wanted = false;                 // has a kernel that matches
+  bool patched = false;                // guarded by Modules::patching_
+  bool unpatchable = false;            // likewise
+  std::vector<uint64_t> variables;     // their addresses
+  std::atomic<bool> impatient{false};  // they lasted too long to wait for their end
+  std::atomic<int> open{0};            // profiled launches that have not ended
+  std::mutex mutex;                    // guards entries
   std::unordered_map<std::string, std::shared_ptr<const Entry>> entries;
 };
 

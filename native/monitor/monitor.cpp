@@ -108,7 +108,12 @@ void Monitor::context_created(const Sanitizer_ResourceContextData& data) {
   std::shared_ptr<Context> context =
       Context::create(data.context, data.device, contexts_.next_id(), config_.ring_bytes, &output_, &error);
   problem(error);
-  if (context) contexts_.add(data.context, context);
+  if (context) {
+    // If it is too early, the context's first module or launch is in time.
+    std::string reason;
+    context->prepare(&reason);
+    contexts_.add(data.context, context);
+  }
   arm();
 }
 
@@ -162,6 +167,8 @@ void Monitor::on_resource(Sanitizer_CallbackId id, const void* data) {
 
 void Monitor::module_loaded(const Sanitizer_ResourceModuleData& data) {
   const std::shared_ptr<Module> module = modules_.loaded(data, always_);
+  std::string reason;
+  if (const auto context = contexts_.find(data.context)) context->prepare(&reason);
   if (module->wanted && !armed_for_modules_.exchange(true)) arm();
   if (!module->wanted || !config_.allocations) return;
   for (const CubinVariable& variable : module->code->cubin.variables) {

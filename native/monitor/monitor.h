@@ -49,6 +49,7 @@ class Monitor {
   const void* observe(const Sanitizer_LaunchData& data, const Sanitizer_GraphNodeLaunchData* node,
                       uint32_t sequence);
   void arm();
+  void await_observed(CUcontext handle, Module* module);
   bool enable(Sanitizer_SubscriberHandle subscriber);
   void problem(const std::string& sentence) {
     if (!sentence.empty()) output_.problem(sentence);

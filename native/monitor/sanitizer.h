@@ -17,6 +17,7 @@ namespace cuvein {
   F(AllocHost)                        \
   F(MemcpyHostToDeviceAsync)          \
   F(StreamSynchronize)                \
+  F(GetStreamHandle)                  \
   F(AddPatchesFromFile)               \
   F(PatchInstructions)                \
   F(PatchModule)                      \

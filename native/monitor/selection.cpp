@@ -18,7 +18,8 @@ std::string demangle(const std::string& symbol) {
 }
 
 Selection::Selection(const Config& config)
-    : by_range_(!config.nvtx_include.empty()),
+    : from_start_(config.profile_from_start),
+      by_range_(!config.nvtx_include.empty()),
       skip_(config.launch_skip),
       count_(config.launch_count),
       profiling_(config.profile_from_start) {

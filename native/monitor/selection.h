@@ -24,8 +24,9 @@ class Selection {
   // Decides about one launch of a kernel that matches, on the thread that launches it. Counts it.
   bool take();
 
+  // Count only where profiling does not begin with the program.
   void profiler_start() { profiling_ = true; }
-  void profiler_stop() { profiling_ = false; }
+  void profiler_stop() { profiling_ = from_start_; }
 
   // What is wrong with the expressions; empty when nothing is.
   const std::string& problem() const { return problem_; }
@@ -35,6 +36,7 @@ class Selection {
 
   std::optional<std::regex> include_;
   std::optional<std::regex> exclude_;
+  const bool from_start_;
   const bool by_range_;
   const uint64_t skip_;
   const std::optional<uint64_t> count_;

@@ -9,13 +9,15 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cuvein.collect import installation
 from cuvein.profile import read_process
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LOAD = """
 import ctypes, os, sys
@@ -85,12 +87,10 @@ def test_library_that_is_something_else(library: str, tmp_path: Path) -> None:
     assert "has no function sanitizer" in problem
 
 
-def test_api_without_a_driver_is_a_problem(library: str, tmp_path: Path) -> None:
-    if Path("/dev/nvidiactl").exists():
-        pytest.skip("there is a driver")
+def test_the_api_itself_can_be_loaded_anywhere(library: str, tmp_path: Path) -> None:
     silent(run(library, tmp_path, sanitizer=str(installation.sanitizer()), sanitizer_version="1.2.3"))
     process = read_process(folders(tmp_path)[0])
-    assert len(process.problems) == 1
+    assert process.problems == []
     assert process.process.versions.sanitizer == "1.2.3"
 
 
