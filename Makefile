@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup native demo test lint format wheel web gpu-test bench clean
+.PHONY: help setup native demo test lint format wheel web gpu-test bench clean browser screenshots
 
 PYTHON ?= python3
 VENV := .venv
@@ -30,7 +30,14 @@ native: $(VENV)/.ready # the libraries and the patches, into src/cuvein/_native
 demo: setup ## Profile an example (or replay its recording where there is no GPU) and print the report
 	$(BIN)/cuvein demo --output build/demo
 
-test: setup ## Run the tests that need no GPU
+# The tests of the browser report need a browser. Where it cannot be had they are skipped, with the reason.
+browser:
+	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null || exit 0; \
+	  mkdir -p build; apt-get install -qq -y --no-install-recommends chromium > build/browser.log 2>&1 \
+	  || { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } >> build/browser.log 2>&1 \
+	  || echo "chromium cannot be installed, so the browser tests will be skipped; see build/browser.log"; }
+
+test: setup browser ## Run the tests that need no GPU
 	$(BIN)/pytest --ignore=tests/gpu
 
 lint: setup ## Check style and types: ruff, mypy --strict, clang-format
@@ -53,8 +60,8 @@ gpu-test: ## Run the tests that need a GPU (uses the environment's python3 when 
 bench: setup ## Run the benchmarks that need no GPU; prints JSON
 	$(BIN)/python benchmarks/analyzer.py
 
-web: ## Rebuild the browser report's asset
-	cd web && npm ci && npm run build
+web: ## Rebuild the browser report's page, which is committed; needs Node 20 and npm
+	cd web && npm ci --no-audit --no-fund && npm run build
 
 clean: ## Remove everything that was built
 	rm -rf build dist $(VENV) src/cuvein/_native

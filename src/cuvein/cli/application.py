@@ -11,6 +11,7 @@ import typer
 import cuvein
 from cuvein import native
 from cuvein.cli import analyze, check, demo, diff, doctor, messages, report, run, schema, trace
+from cuvein.cli import open as open_page
 from cuvein.collect.errors import CuveinError, Status
 from cuvein.profile.errors import ProfileReadError, ProfileWriteError
 
@@ -49,6 +50,7 @@ application.command(
     "run", context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] --"
 )(run.run)
 application.command("report")(report.report)
+application.command("open")(open_page.open_report)
 application.command("check")(check.check)
 application.command("diff")(diff.diff)
 application.command("analyze")(analyze.analyze)

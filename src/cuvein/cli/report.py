@@ -20,10 +20,11 @@ from cuvein.profile.reading import find, read
 from cuvein.report import Report
 from cuvein.report.by_finding import FindingDocument, FindingReport
 from cuvein.report.document import DocumentReport
+from cuvein.report.html import write_report
 from cuvein.report.listing import Listing
 from cuvein.report.terminal import TerminalReport
 
-__all__ = ["Format", "make", "plain", "report"]
+__all__ = ["Format", "chosen", "make", "plain", "report"]
 
 
 class Format(str, enum.Enum):
@@ -59,17 +60,28 @@ def report(
         list[Path] | None,
         typer.Option(
             metavar="FOLDER",
-            help="With --by line: where to look for source files that are not where they were compiled. "
-            "May be repeated.",
+            help="With --by line or --html: where to look for source files that are not where they were "
+            "compiled. May be repeated.",
         ),
     ] = None,
     format: Annotated[Format, typer.Option(help="Text for people, JSON for programs.")] = Format.TEXT,  # noqa: A002
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the report for the browser instead: one page that needs no network. With a name that "
+            "ends in .json, what the page shows, which the page opens too.",
+        ),
+    ] = None,
 ) -> None:
     """Show where the bytes of each kernel come from and which instructions touch them.
 
     Launches of the same kernel are added up. Colours are left out where the output is no terminal or NO_COLOR
     is set.
     """
+    if html is not None:
+        write_report(chosen(paths, kernel, launch), paths, html, roots=source_root or ())
+        return
     if by is View.KERNEL:
         made = make(format, top)
     elif by is View.FINDING:
@@ -77,7 +89,7 @@ def report(
     else:
         listing = Listing(**_appearance()) if format is Format.TEXT else None
         made = view(by, listing, paths, top=top, roots=source_root or (), check=True)
-    sys.stdout.write(made.render(_chosen(paths, kernel, launch)))
+    sys.stdout.write(made.render(chosen(paths, kernel, launch)))
 
 
 def make(format: Format, top: int) -> Report:  # noqa: A002
@@ -108,13 +120,14 @@ def _appearance() -> _Appearance:
     return {"width": output.width(), "colour": output.coloured(), "unicode": encoding.startswith("utf")}
 
 
-def _chosen(paths: list[Path], kernel: str | None, launches: list[int] | None) -> Iterator[LaunchProfile]:
+def chosen(paths: list[Path], kernel: str | None, launches: list[int] | None) -> Iterator[LaunchProfile]:
+    """Read the profiles that paths, a pattern and launch numbers choose; an error when there is none."""
     try:
         expression = re.compile(kernel) if kernel is not None else None
     except re.error as error:
         raise typer.BadParameter(f"--kernel: {error}") from None
     seen: dict[str, None] = {}
-    chosen = 0
+    count = 0
     files = dict.fromkeys(file for path in paths for file in find(path))
     for file in files:
         profile = read(file)
@@ -124,9 +137,9 @@ def _chosen(paths: list[Path], kernel: str | None, launches: list[int] | None) -
             continue
         if expression and not (expression.search(name.name) or expression.search(name.mangled)):
             continue
-        chosen += 1
+        count += 1
         yield profile
-    if not chosen:
+    if not count:
         listed = list(seen)[:20]
         more = f" and {len(seen) - len(listed)} more" if len(seen) > len(listed) else ""
         raise CuveinError(

@@ -15,7 +15,7 @@ from cuvein.profile.errors import ProfileWriteError, reason
 if TYPE_CHECKING:
     from cuvein.profile.model import LaunchProfile, ProcessSummary
 
-__all__ = ["encode", "write", "write_process"]
+__all__ = ["encode", "replace_file", "write", "write_process"]
 
 
 def encode(document: LaunchProfile | ProcessSummary) -> bytes:
@@ -32,15 +32,16 @@ def write(profile: LaunchProfile, path: Path | str) -> None:
         When the folder does not exist or cannot be written, or the disk is full. What was at ``path`` before
         is then unchanged.
     """
-    _write(encode(profile), Path(path))
+    replace_file(encode(profile), Path(path))
 
 
 def write_process(summary: ProcessSummary, path: Path | str) -> None:
     """Write the summary of a process; as :func:`write`."""
-    _write(encode(summary), Path(path))
+    replace_file(encode(summary), Path(path))
 
 
-def _write(data: bytes, path: Path) -> None:
+def replace_file(data: bytes, path: Path) -> None:
+    """Write any file so that a reader sees the whole of it or what was there before; errors as in `write`."""
     temporary: str | None = None
     try:
         # In the same folder, since a rename is atomic within one file system only.

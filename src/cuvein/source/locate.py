@@ -175,6 +175,14 @@ class Locator:
         if self._disassembler is not None and module is not None:
             self._disassembler.prepare(module, sorted(set(functions)), kernel)
 
+    def instructions(
+        self, module: str | None, function: str, kernel: str | None = None
+    ) -> tuple[Instruction, ...] | Missing:
+        """Give all instructions of a function, or why there are none."""
+        if self._disassembler is None:
+            return Missing("instructions were not asked for")
+        return self._disassembler.function(module, function, kernel)
+
     def coverage(self, profile: LaunchProfile) -> LineCoverage | Missing:
         """Say how many of the kernel's memory instructions have a line, and what to do when not all have."""
         launch = profile.launch
