@@ -4,7 +4,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := 'native/*.h' 'native/*.cpp' 'native/*.cu' 'native/*.cuh' 'examples/*.cu' 'examples/*.h' 'tests/*.cu' 'tests/*.cpp'
 LOG := $(VENV)/native.log
 
 help: ## Show this help
@@ -44,12 +43,12 @@ lint: setup ## Check style and types: ruff, mypy --strict, clang-format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	git ls-files $(NATIVE) | xargs $(BIN)/clang-format --dry-run -Werror
+	git ls-files 'native/*.h' 'native/*.cpp' 'native/*.cu' 'native/*.cuh' 'examples/*.cu' 'tests/*.cu' 'examples/*.h' | xargs $(BIN)/clang-format --dry-run -Werror
 
 format: setup ## Rewrite the sources in the project's style
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
-	git ls-files $(NATIVE) | xargs $(BIN)/clang-format -i
+	git ls-files 'native/*.h' 'native/*.cpp' 'native/*.cu' 'native/*.cuh' 'examples/*.cu' 'tests/*.cu' 'examples/*.h' | xargs $(BIN)/clang-format -i
 
 wheel: $(VENV)/.ready ## Build the wheel into dist/
 	$(BIN)/python -m pip wheel -q --no-deps --no-build-isolation -w dist .

@@ -23,7 +23,7 @@ struct BlockState {
 // Blocks of one worker that are used again by later blocks and launches.
 class BlockPool {
  public:
-  BlockPool() : shadows_(kChunkBits) {}
+  BlockPool() : shadows_(kChunkBits, false) {}
   BlockState* take(uint64_t block);
   void give(BlockState* state);
   ShadowPool& shadows() { return shadows_; }

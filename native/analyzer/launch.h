@@ -98,7 +98,7 @@ class Counts {
 
 // State that a worker keeps from launch to launch.
 struct Pools {
-  Pools() : global(kChunkBits) {}
+  Pools() : global(kChunkBits, true) {}
   static constexpr unsigned kChunkBits = 19;
   ShadowPool global;
   BlockPool blocks;

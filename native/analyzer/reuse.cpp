@@ -84,28 +84,6 @@ inline Reuse::Compared Reuse::compare(const Origin& prior, uint64_t who) const {
   return {edge_key(node_plus_one(prior.what), scope), unordered};
 }
 
-// A tile that this access covers evenly, when one origin describes what was there. False: look closer.
-inline bool Reuse::even(Tile tile, unsigned size_shift, unsigned lane) {
-  const unsigned state = tile.state() & kTileStateMask;
-  const uint64_t who = who_ | lane;
-  const unsigned lanes = kTileBytes >> size_shift;
-  if (state == kTileEmpty) {
-    table_->add(node_, kColdKey, kTileBytes, lanes, 0);
-  } else if (state <= kTileEven16) {
-    const Origin& prior = tile.origin();
-    const uint64_t difference = prior.who ^ who;
-    // Within one warp the label depends on the lane, unless both accesses dealt the lanes out alike.
-    if (difference < 32 && (state != size_shift || (difference != 0 && partial_syncs_ != nullptr)))
-      return false;
-    const Compared compared = compare(prior, who);
-    table_->add(node_, compared.key, kTileBytes, lanes, compared.unordered ? kTileBytes : 0);
-  } else {
-    return false;
-  }
-  shadow_->set_even(tile, static_cast<TileState>(size_shift), {who, what_});
-  return true;
-}
-
 // Lanes side by side within one tile, entry by entry; equal neighbours are added up before they are counted.
 void Reuse::row(Tile tile, unsigned offset, unsigned size_shift, unsigned lane, unsigned lanes) {
   const Entries entries = shadow_->entries(tile, std::min(size_shift, 2u));
@@ -153,20 +131,55 @@ void Reuse::row(Tile tile, unsigned offset, unsigned size_shift, unsigned lane, 
   settle();
 }
 
+// Lanes side by side. Of a tile that they cover evenly the one origin that is there, if there is one, says
+// all; tiles with the same outcome are added up before they are counted.
 void Reuse::run(uint64_t address, unsigned size_shift, unsigned lane, unsigned lanes) {
+  const unsigned lanes_per_tile = kTileBytes >> size_shift;
+  uint64_t last_what = ~uint64_t{0}, last_difference = 0;
+  Compared compared{0, false};
+  unsigned pending = 0;
+  const auto settle = [&] {
+    if (pending == 0) return;
+    const uint32_t bytes = pending << size_shift;
+    edges_.add_lanes(compared.key, bytes, compared.unordered ? bytes : 0, pending);
+    pending = 0;
+  };
   while (lanes != 0) {
     const Tile tile = shadow_->tile(address >> kTileBits);
     const unsigned offset = address & (kTileBytes - 1);
     const unsigned here = std::min(lanes, (kTileBytes - offset) >> size_shift);
-    const bool whole = here << size_shift == kTileBytes;
-    if (!whole || !even(tile, size_shift, lane)) {
-      row(tile, offset, size_shift, lane, here);
-      if (whole) shadow_->set_even(tile, static_cast<TileState>(size_shift), {who_ | lane, what_});
+    const bool whole = here == lanes_per_tile && size_shift != 0;
+    const unsigned state = tile.state() & kTileStateMask;
+    const uint64_t who = who_ | lane;
+    if (whole && state <= kTileEven16) {
+      const Origin prior = state == kTileEmpty ? Origin{} : tile.origin();
+      const uint64_t difference = prior.who ^ who;
+      // Within one warp the label depends on the lane, unless both accesses dealt the lanes out alike.
+      const bool alike = prior.what == 0 || difference >= 32 ||
+                         (state == size_shift && (difference == 0 || partial_syncs_ == nullptr));
+      if (alike) {
+        if (prior.what != last_what || (prior.what != 0 && difference != last_difference)) {
+          settle();
+          compared = compare(prior, who);
+          last_what = prior.what;
+          last_difference = difference;
+        }
+        pending += here;
+        tile.origin() = {who, what_};
+        tile.state() = static_cast<uint8_t>((tile.state() & kDirty) | size_shift);
+        address += kTileBytes;
+        lane += here;
+        lanes -= here;
+        continue;
+      }
     }
+    row(tile, offset, size_shift, lane, here);
+    if (whole) shadow_->set_even(tile, static_cast<TileState>(size_shift), {who, what_});
     address += here << size_shift;
     lane += here;
     lanes -= here;
   }
+  settle();
   edges_.flush();
 }
 
@@ -213,6 +226,53 @@ void Reuse::overlapping(const Access& access, uint32_t mask) {
   });
 }
 
+// Lanes here and there. What such lanes mostly find, nothing or another block's access, is told apart without
+// branches that depend on the data; everything else takes the general way.
+void Reuse::scattered(const Access& access, uint32_t mask) {
+  const unsigned words = access.size / 4;
+  uint32_t cold = 0, far = 0, far_key = 0;
+  each_lane(mask, [&](unsigned lane) {
+    const uint64_t address = access.lane_address(lane);
+    const uint64_t who = who_ | lane;
+    const Tile tile = shadow_->tile(address >> kTileBits);
+    const unsigned state = tile.state() & kTileStateMask;
+    const unsigned word = (address & (kTileBytes - 1)) / 4;
+    const bool by_words = (state == kTileWords) | (state == kTileEmpty);
+    if (!by_words || (address & 3) != 0 || word + words > kWordsPerTile || tile.chunk->entries == nullptr) {
+      edges_.start_lane(lane);
+      touch(address, access.size, who, 0);
+      return;
+    }
+    Origin* const entry = tile.words() + word;
+    const Origin prior = *entry;
+    uint64_t other = 0;
+    for (unsigned i = 1; i < words; ++i) other |= (entry[i].who ^ prior.who) | (entry[i].what ^ prior.what);
+    if (other != 0) {
+      edges_.start_lane(lane);
+      touch(address, access.size, who, 0);
+      return;
+    }
+    tile.state() = kTileWords | kDirty;
+    for (unsigned i = 0; i < words; ++i) entry[i] = {who, what_};
+    const bool is_cold = prior.what == 0;
+    const bool is_far = (prior.who ^ who) >> 10 != 0;
+    const uint32_t key = edge_key(node_plus_one(prior.what), Label::kGrid);
+    if (is_cold | (is_far & (key == far_key))) {
+      cold += is_cold;
+      far += !is_cold;
+    } else if (is_far) {
+      if (far != 0) edges_.add_lanes(far_key, far * access.size, 0, far);
+      far_key = key;
+      far = 1;
+    } else {
+      const Compared compared = compare(prior, who);
+      edges_.add_lanes(compared.key, access.size, compared.unordered ? access.size : 0, 1);
+    }
+  });
+  if (far != 0) edges_.add_lanes(far_key, far * access.size, 0, far);
+  if (cold != 0) edges_.add_lanes(kColdKey, cold * access.size, 0, cold);
+}
+
 void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table) {
   start(access, shadow, table);
   const unsigned first = __builtin_ctz(mask);
@@ -235,6 +295,11 @@ void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable
       break;
     }
     case Layout::kDisjoint:
+      if (access.sizes == nullptr && access.size >= 4 && access.space != Space::kLocal &&
+          !geometry_->clusters) {
+        scattered(access, mask);
+        break;
+      }
       each_lane(mask, [&](unsigned lane) {
         edges_.start_lane(lane);
         each_piece(access, lane,

@@ -37,7 +37,16 @@ class Reuse {
  public:
   // Applies the lanes in `mask`.
   void apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table);
-  // The same for an access with lanes that reach into another worker's share.
+  // Starts to load what `apply` will need.
+  __attribute__((always_inline)) static void prefetch(const Access& access, uint32_t mask,
+                                                      const Shadow& shadow) {
+    if (access.layout == Layout::kRun)
+      shadow.prefetch(access.lane_address(__builtin_ctz(mask)));
+    else
+      each_lane(mask, [&](unsigned lane)
+                          __attribute__((always_inline)) { shadow.prefetch(access.lane_address(lane)); });
+  }
+  // Applies an access with lanes that reach into another worker's share.
   void apply_split(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table,
                    const AddressShare& share, std::vector<SplitLane>& split);
 
@@ -52,13 +61,13 @@ class Reuse {
   Compared compare(const Origin& prior, uint64_t who) const;
   bool unordered_in_warp(const Origin& prior, uint64_t who) const;
   void run(uint64_t address, unsigned size_shift, unsigned lane, unsigned lanes);
-  bool even(Tile tile, unsigned size_shift, unsigned lane);
   void row(Tile tile, unsigned offset, unsigned size_shift, unsigned lane, unsigned lanes);
   void touch(uint64_t address, unsigned bytes, uint64_t who, uint64_t mark);
   void replace(uint64_t address, unsigned bytes, uint64_t who);
   void unmark(uint64_t address, unsigned bytes);
   template <typename Visit>
   void each_entry(uint64_t address, unsigned bytes, Visit visit);
+  void scattered(const Access& access, uint32_t mask);
   void overlapping(const Access& access, uint32_t mask);
 
   Shadow* shadow_ = nullptr;

@@ -15,7 +15,7 @@
 
 namespace cuvein {
 
-constexpr unsigned kTileBits = 7;
+constexpr unsigned kTileBits = 6;
 constexpr unsigned kTileBytes = 1u << kTileBits;
 constexpr unsigned kWordsPerTile = kTileBytes / 4;
 
@@ -23,7 +23,8 @@ constexpr unsigned kWordsPerTile = kTileBytes / 4;
 // zero.
 enum TileState : uint8_t {
   kTileEmpty = 0,
-  kTileEven4 = 2,  // one origin; byte b belongs to lane (origin's lane) + (b >> state)
+  kTileEven2 = 1,  // one origin; byte b belongs to lane (origin's lane) + (b >> state)
+  kTileEven4 = 2,
   kTileEven8 = 3,
   kTileEven16 = 4,
   kTileBytes1 = 5,  // entries of 1 << (state - kTileBytes1) bytes
@@ -44,7 +45,7 @@ struct Chunk {
 // tiles. What is given back is used again; beyond a limit its pages go back to the system.
 class ShadowPool {
  public:
-  explicit ShadowPool(unsigned chunk_bits);
+  ShadowPool(unsigned chunk_bits, bool huge_pages);
   ~ShadowPool();
   ShadowPool(const ShadowPool&) = delete;
   ShadowPool& operator=(const ShadowPool&) = delete;
@@ -60,10 +61,12 @@ class ShadowPool {
   // Pieces of one size cut from larger mappings.
   class Source {
    public:
+    explicit Source(bool huge_pages) : huge_pages_(huge_pages) {}
     ~Source();
     void* carve(size_t bytes);
 
    private:
+    const bool huge_pages_;
     std::vector<void*> regions_;
     char* next_ = nullptr;
     size_t left_ = 0;
@@ -106,6 +109,10 @@ class Shadow {
   }
   Chunk* chunk(uint64_t key) {
     if (last_ != nullptr && last_->key == key) return last_;
+    if (!table_.empty()) {
+      const Slot& slot = table_[slot_of(key, table_.size())];
+      if (slot.key == key && slot.chunk != nullptr) return last_ = slot.chunk;
+    }
     return find(key);
   }
 
@@ -114,6 +121,22 @@ class Shadow {
     const unsigned state = tile.state() & kTileStateMask;
     if (state == kTileWords && shift == 2) return {tile.words(), 2};
     return refine(tile, shift);
+  }
+
+  // Starts to load what a later access to the address will need, if there is anything. Inlined by force: GCC
+  // takes a function that only prefetches for one without effect and drops calls of it.
+  __attribute__((always_inline)) void prefetch(uint64_t address) const {
+    if (table_.empty()) return;
+    const uint64_t key = address >> pool_.chunk_bits();
+    size_t at = slot_of(key, table_.size());
+    while (table_[at].key != key || table_[at].chunk == nullptr) {
+      if (table_[at].chunk == nullptr) return;
+      at = (at + 1) & (table_.size() - 1);
+    }
+    const Slot& slot = table_[at];
+    const size_t offset = address & ((size_t{1} << pool_.chunk_bits()) - 1);
+    __builtin_prefetch(slot.chunk->states + (offset >> kTileBits), 1);
+    if (slot.chunk->entries != nullptr) __builtin_prefetch(slot.chunk->entries + (offset >> 2), 1);
   }
 
   // Describes a whole tile by one origin.
@@ -134,6 +157,7 @@ class Shadow {
   }
   static Origin* fine(Tile tile) { return reinterpret_cast<Origin*>(tile.words()[0].who); }
   void give_fine(Tile tile) { pool_.give_fine(fine(tile)); }
+  static size_t slot_of(uint64_t key, size_t slots) { return (mix(key) >> 20) & (slots - 1); }
   Chunk* find(uint64_t key);
   Entries refine(Tile tile, unsigned shift);
   void forget_in_chunk(Chunk* chunk, uint64_t address, uint64_t end);
@@ -141,7 +165,11 @@ class Shadow {
 
   ShadowPool& pool_;
   Chunk* last_ = nullptr;
-  std::vector<Chunk*> table_;  // open addressing, at most half full
+  struct Slot {
+    uint64_t key;
+    Chunk* chunk;  // null: free
+  };
+  std::vector<Slot> table_;  // open addressing, at most half full
   size_t used_ = 0;
 };
 

@@ -15,8 +15,8 @@ Launch& find(const OpenLaunches& launches, uint32_t sequence) {
 }
 
 // The fields that all records have.
-Access plain(const RecordHeader& record, Launch& launch) {
-  Access access{};
+Access& add_plain(const RecordHeader& record, Launch& launch, Slice& slice) {
+  Access& access = slice.accesses.emplace_back();
   access.kind = record.kind;
   access.launch = &launch;
   access.address = record.address;
@@ -75,8 +75,7 @@ void Worker::share_by_address(Access& access, Slice& slice) {
 }
 
 void Worker::decode_access(const RecordHeader& record, Launch& launch, Slice& slice) {
-  slice.accesses.push_back(plain(record, launch));
-  Access& access = slice.accesses.back();
+  Access& access = add_plain(record, launch, slice);
   access.form = record.form;
   access.space = record.space;
   access.type = record.type;
@@ -121,7 +120,7 @@ void Worker::decode(const unsigned char* records, const unsigned char* end, cons
         break;
     }
     // What is left concerns the block: it synchronises, ends threads, or shows that a barrier was passed.
-    slice.accesses.push_back(plain(record, *launch));
+    add_plain(record, *launch, slice);
     const uint32_t index = static_cast<uint32_t>(slice.accesses.size() - 1);
     slice.by_block[share(record.block, workers_)].push_back({index, record.active});
     if (record.kind == RecordKind::kDeviceMalloc)
@@ -165,10 +164,17 @@ void Worker::by_block(Slice& slice, uint64_t round) {
 }
 
 void Worker::by_address(Slice& slice) {
-  for (const Share& share : slice.by_address[number_]) {
+  const std::vector<Share>& shares = slice.by_address[number_];
+  for (size_t i = 0; i < shares.size(); ++i) {
+    const Share share = shares[i];
     const Access& access = slice.accesses[share.index];
     Launch& launch = *access.launch;
     Part& part = launch.part(number_, pools_);
+    if (i + 1 < shares.size()) {
+      const Access& next = slice.accesses[shares[i + 1].index];
+      if (next.space == Space::kGlobal && next.kind == RecordKind::kAccess && next.launch == &launch)
+        Reuse::prefetch(next, shares[i + 1].lanes, part.global);
+    }
     if (access.kind == RecordKind::kDeviceMalloc) {
       part.global.forget(access.address, static_cast<uint64_t>(access.stride));
       continue;

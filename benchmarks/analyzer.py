@@ -1,0 +1,206 @@
+"""How many warp-level accesses a second the host engine analyses: prints JSON.
+
+The streams are made beforehand, their working sets are far larger than any cache. One worker runs on one
+processor together with the thread that feeds it, two workers on two. Every repetition starts with a new
+engine, so the time includes mapping the shadow memory. ``records_per_second`` is by the clock on the wall,
+which counts what else runs on the machine; ``records_per_cpu_second`` is by this process's processor time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from cuvein.native import Engine
+from cuvein.profile import decode
+from cuvein.trace.builder import make_launch, make_process
+from cuvein.trace.records import HEADER
+from cuvein.vocabulary import AccessType, AddressForm, RecordKind, Space
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+WARPS_OF_A_BLOCK = 8
+BASE = 0x7F00_0000_0000
+# Handed over at a time, about as much as a ring's reader takes.
+PIECE_BYTES = 1 << 20
+
+Headers = Any  # a structured array, or such a field of one
+
+
+def fill(head: Headers, warps: npt.NDArray[np.int64], size: int) -> None:
+    """Fill in what all accesses of a stream have in common; ``warps`` numbers them through the grid."""
+    head["length"] = head.dtype.itemsize // 16
+    head["kind"] = RecordKind.ACCESS
+    head["size"] = size
+    head["active"] = 0xFFFFFFFF
+    head["launch"] = 1
+    head["block"] = warps // WARPS_OF_A_BLOCK
+    head["warp"] = warps % WARPS_OF_A_BLOCK
+
+
+def coalesced(records: int, size: int) -> npt.NDArray[Any]:
+    """Copy one array to another, twice: a read and a write a warp, lane after lane."""
+    stream = np.zeros(records, HEADER)
+    number = np.arange(records, dtype=np.int64)
+    warps = number // 2 % (records // 4)
+    fill(stream, warps, size)
+    write, again = number % 2, number // (records // 2)
+    stream["type"] = np.where(write, AccessType.WRITE, AccessType.READ)
+    stream["pc"] = 16 * (1 + write + 2 * again)
+    stream["address"] = BASE + write * (1 << 36) + warps * 32 * size
+    stream["value"] = size
+    return stream
+
+
+def scattered(records: int, size: int, bytes_of_memory: int) -> npt.NDArray[Any]:
+    """Gather from random places."""
+    stream = np.zeros(records, np.dtype([("head", HEADER), ("offsets", "<i4", 32)]))
+    head = stream["head"]
+    fill(head, np.arange(records, dtype=np.int64), size)
+    head["length"] = stream.dtype.itemsize // 16
+    head["form"] = AddressForm.LANES_32
+    head["pc"] = 16
+    head["address"] = BASE
+    choose = np.random.default_rng(1)
+    stream["offsets"] = choose.integers(0, bytes_of_memory // size, (records, 32), dtype=np.int32) * size
+    return stream
+
+
+def shared(records: int) -> npt.NDArray[Any]:
+    """Write shared memory, barrier, read the neighbour's with and without bank conflicts, barrier."""
+    rounds = 16
+    block: list[tuple[int, int, int, int, int, int]] = []
+    for _ in range(rounds):
+        block += [
+            (RecordKind.ACCESS, AccessType.WRITE, 16, warp, warp * 128, 4) for warp in range(WARPS_OF_A_BLOCK)
+        ]
+        block += [(RecordKind.BLOCK_BARRIER, 0, 32, warp, 0, 0) for warp in range(WARPS_OF_A_BLOCK)]
+        for warp in range(WARPS_OF_A_BLOCK):
+            block.append((RecordKind.ACCESS, AccessType.READ, 48, warp, (warp + 1) % 8 * 128, 4))
+            block.append((RecordKind.ACCESS, AccessType.READ, 64, warp, warp * 4, 32))
+        block += [(RecordKind.BLOCK_BARRIER, 0, 80, warp, 0, 0) for warp in range(WARPS_OF_A_BLOCK)]
+    block += [(RecordKind.THREAD_EXIT, 0, 0, warp, 0, 0) for warp in range(WARPS_OF_A_BLOCK)]
+    blocks = max(1, records // len(block))
+    stream = np.zeros(blocks * len(block), HEADER)
+    fill(stream, np.zeros(len(stream), np.int64), 4)
+    stream["space"] = Space.SHARED
+    for column, name in enumerate(("kind", "type", "pc", "warp", "address", "value")):
+        stream[name] = np.tile([row[column] for row in block], blocks)
+    stream["block"] = np.arange(blocks).repeat(len(block))
+    return stream
+
+
+def measure(
+    stream: npt.NDArray[Any], workers: int, processors: list[int], repetitions: int
+) -> dict[str, Any]:
+    """Time a stream; the best of the repetitions."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, processors)
+    data = memoryview(stream.view(np.uint8).reshape(-1).data)
+    record_bytes = stream.dtype.itemsize
+    step = PIECE_BYTES // record_bytes * record_bytes
+    pieces = [data[first : first + step] for first in range(0, len(data), step)]
+    launch = make_launch(
+        grid=(1 << 22, 1, 1), block=(32 * WARPS_OF_A_BLOCK, 1, 1), allocations=[(BASE, 1 << 40)]
+    )
+    process, shape = msgspec.json.encode(make_process()), msgspec.json.encode(launch)
+    wall, cpu = [], []
+    try:
+        for _ in range(repetitions):
+            with Engine(process, workers=workers) as engine:
+                started, used = time.perf_counter(), time.process_time()
+                engine.begin(shape)
+                for piece in pieces:
+                    engine.consume(piece)
+                profile = decode(engine.end(1))
+                wall.append(time.perf_counter() - started)
+                cpu.append(time.process_time() - used)
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert sum(node.executions for node in profile.nodes) == sum(profile.coverage.accesses.values()) > 0
+    return {
+        "workers": workers,
+        "records": len(stream),
+        "records_per_second": round(len(stream) / min(wall)),
+        "records_per_second_and_core": round(len(stream) / min(wall) / len(processors)),
+        "records_per_cpu_second": round(len(stream) / min(cpu)),
+    }
+
+
+def cpu_model() -> str:
+    """Name of the processor."""
+    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return found[1] if found else platform.processor()
+
+
+def commit() -> str | None:
+    """Return the commit that was built, with a + when files have changed since."""
+    told = subprocess.run(
+        ["git", "describe", "--always", "--abbrev=12", "--dirty=+"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return told.stdout.strip() or None
+
+
+def main() -> None:
+    """Run all streams with one worker and, where there are two processors, with two."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=4_000_000, help="records of the longest stream")
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--workers", type=int, nargs="+", help="default: 1 and 2")
+    parser.add_argument("--output", type=Path, help="write the JSON to this file too")
+    arguments = parser.parse_args()
+    processors = sorted(os.sched_getaffinity(0))
+    counts = arguments.workers or [count for count in (1, 2) if count <= len(processors)]
+    records: int = arguments.records
+    results = []
+    streams: list[tuple[str, int, Callable[[], npt.NDArray[Any]]]] = [
+        ("coalesced, 4 bytes", records // 2 * 128, lambda: coalesced(records, 4)),
+        ("coalesced, 16 bytes", records // 4 * 512, lambda: coalesced(records // 2, 16)),
+        ("random, 4 bytes", 1 << 28, lambda: scattered(records // 4, 4, 1 << 28)),
+        ("random, 16 bytes", 1 << 28, lambda: scattered(records // 4, 16, 1 << 28)),
+        ("shared memory with barriers", 0, lambda: shared(records // 2)),
+    ]
+    for name, working_set, make in streams:
+        stream = make()
+        for workers in counts:
+            print(f"{name}, {workers} worker(s) ...", file=sys.stderr)
+            measured = measure(stream, workers, processors[:workers], arguments.repetitions)
+            results.append({"stream": name, "working_set_bytes": working_set, **measured})
+        del stream
+    text = json.dumps(
+        {
+            "benchmark": "analyzer",
+            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            "commit": commit(),
+            "cpu": cpu_model(),
+            "processors": len(processors),
+            "load_average": os.getloadavg()[0],
+            "results": results,
+        },
+        indent=2,
+    )
+    if arguments.output:
+        arguments.output.write_text(text + "\n")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
