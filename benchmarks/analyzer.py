@@ -1,9 +1,10 @@
 """How many warp-level accesses a second the host engine analyses: prints JSON.
 
-The streams are made beforehand, their working sets are far larger than any cache. One worker runs on one
-processor together with the thread that feeds it, two workers on two. Every repetition starts with a new
-engine, so the time includes mapping the shadow memory. ``records_per_second`` is by the clock on the wall,
-which counts what else runs on the machine; ``records_per_cpu_second`` is by this process's processor time.
+The streams are made beforehand, their working sets are larger than the caches. One worker runs on one
+processor together with the thread that feeds it, two workers on two. The repetitions are launches of one
+engine: the first also maps the shadow memory and is given apart, of the others the best counts.
+``records_per_second`` is by the clock on the wall, which counts what else runs on the machine;
+``records_per_cpu_second`` is by the processor time of this process.
 """
 
 from __future__ import annotations
@@ -121,8 +122,8 @@ def measure(
     process, shape = msgspec.json.encode(make_process()), msgspec.json.encode(launch)
     wall, cpu = [], []
     try:
-        for _ in range(repetitions):
-            with Engine(process, workers=workers) as engine:
+        with Engine(process, workers=workers) as engine:
+            for _ in range(repetitions + 1):
                 started, used = time.perf_counter(), time.process_time()
                 engine.begin(shape)
                 for piece in pieces:
@@ -136,9 +137,11 @@ def measure(
     return {
         "workers": workers,
         "records": len(stream),
-        "records_per_second": round(len(stream) / min(wall)),
-        "records_per_second_and_core": round(len(stream) / min(wall) / len(processors)),
-        "records_per_cpu_second": round(len(stream) / min(cpu)),
+        "records_per_second": round(len(stream) / min(wall[1:])),
+        "records_per_second_and_core": round(len(stream) / min(wall[1:]) / len(processors)),
+        "records_per_cpu_second": round(len(stream) / min(cpu[1:])),
+        "first_launch_records_per_second": round(len(stream) / wall[0]),
+        "first_launch_records_per_cpu_second": round(len(stream) / cpu[0]),
     }
 
 
@@ -174,8 +177,8 @@ def main() -> None:
     streams: list[tuple[str, int, Callable[[], npt.NDArray[Any]]]] = [
         ("coalesced, 4 bytes", records // 2 * 128, lambda: coalesced(records, 4)),
         ("coalesced, 16 bytes", records // 4 * 512, lambda: coalesced(records // 2, 16)),
-        ("random, 4 bytes", 1 << 28, lambda: scattered(records // 4, 4, 1 << 28)),
-        ("random, 16 bytes", 1 << 28, lambda: scattered(records // 4, 16, 1 << 28)),
+        ("random, 4 bytes", 1 << 27, lambda: scattered(records // 4, 4, 1 << 27)),
+        ("random, 16 bytes", 1 << 27, lambda: scattered(records // 4, 16, 1 << 27)),
         ("shared memory with barriers", 0, lambda: shared(records // 2)),
     ]
     for name, working_set, make in streams:

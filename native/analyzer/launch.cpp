@@ -152,6 +152,18 @@ void Counts::add_allocations(NodeCounts& node, const Access& access) {
       add_range(node, address, access.size);
     return;
   }
+  // Mostly all lanes are where the node was before.
+  uint64_t low = ~uint64_t{0}, high = 0;
+  each_lane(access.active, [&](unsigned lane) {
+    const uint64_t address = access.lane_address(lane);
+    low = std::min(low, address);
+    high = std::max(high, address);
+  });
+  if (access.sizes == nullptr && node.range.first <= low && high <= node.range.last &&
+      node.range.last - high >= access.size - 1u) {
+    *node.range_bytes += __builtin_popcount(access.active) * uint64_t{access.size};
+    return;
+  }
   each_lane(access.active,
             [&](unsigned lane) { add_range(node, access.lane_address(lane), access.lane_size(lane)); });
 }

@@ -165,6 +165,7 @@ void Reuse::run(uint64_t address, unsigned size_shift, unsigned lane, unsigned l
           last_difference = difference;
         }
         pending += here;
+        tile.chunk->words_only = false;
         tile.origin() = {who, what_};
         tile.state() = static_cast<uint8_t>((tile.state() & kDirty) | size_shift);
         address += kTileBytes;
@@ -231,28 +232,33 @@ void Reuse::overlapping(const Access& access, uint32_t mask) {
 void Reuse::scattered(const Access& access, uint32_t mask) {
   const unsigned words = access.size / 4;
   uint32_t cold = 0, far = 0, far_key = 0;
+  const Ahead* ahead = ahead_[latest_].access == &access ? &ahead_[latest_] : &ahead_[latest_ ^ 1];
+  if (ahead->access != &access) ahead = nullptr;
   each_lane(mask, [&](unsigned lane) {
     const uint64_t address = access.lane_address(lane);
     const uint64_t who = who_ | lane;
-    const Tile tile = shadow_->tile(address >> kTileBits);
-    const unsigned state = tile.state() & kTileStateMask;
+    Chunk* chunk = ahead != nullptr ? ahead->chunks[lane] : nullptr;
+    if (chunk == nullptr) chunk = shadow_->chunk(shadow_->key_of(address));
+    const Tile tile = shadow_->tile_in(chunk, address);
     const unsigned word = (address & (kTileBytes - 1)) / 4;
-    const bool by_words = (state == kTileWords) | (state == kTileEmpty);
-    if (!by_words || (address & 3) != 0 || word + words > kWordsPerTile || tile.chunk->entries == nullptr) {
+    bool plain = (address & 3) == 0 && word + words <= kWordsPerTile && chunk->entries != nullptr;
+    if (plain && !chunk->words_only) {
+      const unsigned state = tile.state() & kTileStateMask;
+      if (state == kTileEmpty)
+        shadow_->open(tile);
+      else
+        plain = state == kTileWords;
+    }
+    Origin* const entry = plain ? tile.words() + word : nullptr;
+    if (plain)
+      for (unsigned i = 1; i < words; ++i)
+        plain &= entry[i].who == entry->who && entry[i].what == entry->what;
+    if (!plain) {
       edges_.start_lane(lane);
       touch(address, access.size, who, 0);
       return;
     }
-    Origin* const entry = tile.words() + word;
     const Origin prior = *entry;
-    uint64_t other = 0;
-    for (unsigned i = 1; i < words; ++i) other |= (entry[i].who ^ prior.who) | (entry[i].what ^ prior.what);
-    if (other != 0) {
-      edges_.start_lane(lane);
-      touch(address, access.size, who, 0);
-      return;
-    }
-    tile.state() = kTileWords | kDirty;
     for (unsigned i = 0; i < words; ++i) entry[i] = {who, what_};
     const bool is_cold = prior.what == 0;
     const bool is_far = (prior.who ^ who) >> 10 != 0;
@@ -271,6 +277,22 @@ void Reuse::scattered(const Access& access, uint32_t mask) {
   });
   if (far != 0) edges_.add_lanes(far_key, far * access.size, 0, far);
   if (cold != 0) edges_.add_lanes(kColdKey, cold * access.size, 0, cold);
+}
+
+void Reuse::prefetch(const Access& access, uint32_t mask, const Shadow& shadow) {
+  if (access.layout == Layout::kRun) return;  // the processor sees those coming
+  latest_ ^= 1;
+  Ahead& ahead = ahead_[latest_];
+  ahead.access = &access;
+  each_lane(mask, [&](unsigned lane) {
+    const uint64_t address = access.lane_address(lane);
+    Chunk* const chunk = shadow.lookup(shadow.key_of(address));
+    ahead.chunks[lane] = chunk;
+    if (chunk == nullptr) return;
+    const Tile tile = shadow.tile_in(chunk, address);
+    if (!chunk->words_only) __builtin_prefetch(&tile.state(), 1);
+    if (chunk->entries != nullptr) __builtin_prefetch(tile.words() + (address & (kTileBytes - 1)) / 4, 1);
+  });
 }
 
 void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table) {

@@ -37,15 +37,10 @@ class Reuse {
  public:
   // Applies the lanes in `mask`.
   void apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table);
-  // Starts to load what `apply` will need.
-  __attribute__((always_inline)) static void prefetch(const Access& access, uint32_t mask,
-                                                      const Shadow& shadow) {
-    if (access.layout == Layout::kRun)
-      shadow.prefetch(access.lane_address(__builtin_ctz(mask)));
-    else
-      each_lane(mask, [&](unsigned lane)
-                          __attribute__((always_inline)) { shadow.prefetch(access.lane_address(lane)); });
-  }
+  // Starts to load what `apply` of the access will need.
+  void prefetch(const Access& access, uint32_t mask, const Shadow& shadow);
+  // Other accesses may now lie where those that were prefetched did.
+  void forget_prefetched() { ahead_[0].access = ahead_[1].access = nullptr; }
   // Applies an access with lanes that reach into another worker's share.
   void apply_split(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table,
                    const AddressShare& share, std::vector<SplitLane>& split);
@@ -79,6 +74,15 @@ class Reuse {
   uint32_t node_ = 0, clock_ = 0, full_sync_ = 0;
   uint32_t same_instruction_ = 0;  // edge key
   AccessEdges edges_;
+
+  // Where the lanes of an access that was prefetched lie; two, since the next is prefetched before this is
+  // applied.
+  struct Ahead {
+    const Access* access = nullptr;
+    Chunk* chunks[kWarpLanes];
+  };
+  Ahead ahead_[2];
+  unsigned latest_ = 0;
 };
 
 }  // namespace cuvein

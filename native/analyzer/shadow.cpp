@@ -14,18 +14,41 @@ namespace cuvein {
 namespace {
 
 constexpr size_t kRegionBytes = size_t{64} << 20;
-// What a pool keeps resident for the next launch; more than that goes back to the system.
-constexpr size_t kKeptBytes = size_t{64} << 20;
-
 constexpr size_t kHugePage = size_t{2} << 20;
+
+size_t machine_memory() {
+  static const size_t bytes =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+// Memory that the pools keep for the next launch, all together; beyond it, it goes back to the system.
+std::atomic<size_t> kept_bytes{0};
+
+bool keep(size_t bytes) {
+  if (kept_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes <= machine_memory() / 16) return true;
+  kept_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+  return false;
+}
+
+// Clears memory, by giving back the pages that lie wholly in it.
+void give_back(void* memory, size_t bytes) {
+  constexpr uintptr_t page = 4096;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(memory), end = begin + bytes;
+  const uintptr_t first = (begin + page - 1) & ~(page - 1), last = end & ~(page - 1);
+  if (first < last && madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED) == 0) {
+    std::memset(memory, 0, first - begin);
+    std::memset(reinterpret_cast<void*>(last), 0, end - last);
+  } else {
+    std::memset(memory, 0, bytes);
+  }
+}
 
 // Huge pages make scattered accesses several times faster, but take memory that sparse accesses do not need.
 // So only a part of the machine's memory is given out that way.
 bool take_huge(size_t bytes) {
-  static const size_t allowed =
-      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE)) / 4;
   static std::atomic<size_t> taken{0};
-  return taken.fetch_add(bytes, std::memory_order_relaxed) + bytes <= allowed;
+  return taken.fetch_add(bytes, std::memory_order_relaxed) + bytes <= machine_memory() / 4;
 }
 
 }  // namespace
@@ -38,7 +61,12 @@ ShadowPool::ShadowPool(unsigned chunk_bits, bool huge_pages)
       fine_source_(huge_pages) {}
 
 ShadowPool::~ShadowPool() {
-  for (Chunk* chunk : free_chunks_) delete chunk;
+  for (const Free<Chunk>& free : free_chunks_) {
+    if (free.kept) kept_bytes -= chunk_bytes();
+    delete free.piece;
+  }
+  for (const Free<Origin>& free : free_entries_)
+    if (free.kept) kept_bytes -= entry_bytes();
 }
 
 ShadowPool::Source::~Source() {
@@ -65,12 +93,17 @@ void* ShadowPool::Source::carve(size_t bytes) {
 Chunk* ShadowPool::take(uint64_t key) {
   Chunk* chunk;
   if (!free_chunks_.empty()) {
-    chunk = free_chunks_.back();
+    chunk = free_chunks_.back().piece;
+    if (free_chunks_.back().kept) kept_bytes -= chunk_bytes();
     free_chunks_.pop_back();
   } else {
     char* memory = static_cast<char*>(chunk_source_.carve(tiles_ * (sizeof(Origin) + 1)));
-    chunk = new Chunk{0, reinterpret_cast<uint8_t*>(memory + tiles_ * sizeof(Origin)),
-                      reinterpret_cast<Origin*>(memory), nullptr};
+    chunk = new Chunk{0,
+                      reinterpret_cast<uint8_t*>(memory + tiles_ * sizeof(Origin)),
+                      reinterpret_cast<Origin*>(memory),
+                      nullptr,
+                      0,
+                      false};
   }
   chunk->key = key;
   return chunk;
@@ -78,7 +111,8 @@ Chunk* ShadowPool::take(uint64_t key) {
 
 void ShadowPool::take_entries(Chunk* chunk) {
   if (!free_entries_.empty()) {
-    chunk->entries = free_entries_.back();
+    chunk->entries = free_entries_.back().piece;
+    if (free_entries_.back().kept) kept_bytes -= entry_bytes();
     free_entries_.pop_back();
   } else {
     chunk->entries = static_cast<Origin*>(entry_source_.carve(tiles_ * kWordsPerTile * sizeof(Origin)));
@@ -87,24 +121,24 @@ void ShadowPool::take_entries(Chunk* chunk) {
 
 void ShadowPool::give(Chunk* chunk) {
   if (chunk->entries != nullptr) {
-    const size_t bytes = tiles_ * kWordsPerTile * sizeof(Origin);
-    const bool keep = bytes < kRegionBytes / 64 || free_entries_.size() * bytes < kKeptBytes;
+    const bool kept = keep(entry_bytes());
     for (unsigned index = 0; index < tiles_; ++index) {
       const Tile tile{chunk, index};
       const unsigned state = tile.state() & kTileStateMask;
       if (state == kTileBytes1 || state == kTileBytes2)
         give_fine(reinterpret_cast<Origin*>(tile.words()[0].who));
-      if (keep && tile.state() & kDirty) std::memset(tile.words(), 0, kWordsPerTile * sizeof(Origin));
+      if (kept && tile.state() & kDirty) std::memset(tile.words(), 0, kWordsPerTile * sizeof(Origin));
     }
-    if (!keep) madvise(chunk->entries, bytes, MADV_DONTNEED);
-    free_entries_.push_back(chunk->entries);
+    if (!kept) give_back(chunk->entries, entry_bytes());
+    free_entries_.push_back({chunk->entries, kept});
     chunk->entries = nullptr;
   }
-  const size_t bytes = tiles_ * sizeof(Origin);
-  if (bytes >= 4096 && free_chunks_.size() * bytes >= kKeptBytes)
-    madvise(chunk->origins, bytes & ~size_t{4095}, MADV_DONTNEED);
+  const bool kept = keep(chunk_bytes());
   std::memset(chunk->states, 0, tiles_);
-  free_chunks_.push_back(chunk);
+  if (!kept) give_back(chunk->origins, chunk_bytes());
+  chunk->opened = 0;
+  chunk->words_only = false;
+  free_chunks_.push_back({chunk, kept});
 }
 
 Origin* ShadowPool::take_fine() {
@@ -155,6 +189,7 @@ Entries Shadow::refine(Tile tile, unsigned shift) {
     }
     if (width != 2) words[0].who = reinterpret_cast<uint64_t>(entries);
     state = static_cast<uint8_t>((kTileBytes1 + width) | kDirty);
+    tile.chunk->words_only = false;
     if (width <= shift) return {entries, width};
   }
   const unsigned width = (state & kTileStateMask) - kTileBytes1;
@@ -165,6 +200,7 @@ Entries Shadow::refine(Tile tile, unsigned shift) {
     for (unsigned i = 0; i < count; ++i) finer[i] = words[i >> (2 - shift)];
     words[0].who = reinterpret_cast<uint64_t>(finer);
     state = static_cast<uint8_t>((kTileBytes1 + shift) | kDirty);
+    tile.chunk->words_only = false;
     return {finer, shift};
   }
   Origin* entries = fine(tile);
@@ -173,6 +209,16 @@ Entries Shadow::refine(Tile tile, unsigned shift) {
     entries[i] = entries[i >> 1];  // 2-byte entries to 1-byte ones, in place
   state = kTileBytes1 | kDirty;
   return {entries, 0};
+}
+
+void Shadow::open_all(Chunk* chunk) {
+  const unsigned tiles = 1u << (pool_.chunk_bits() - kTileBits);
+  for (unsigned index = 0; index < tiles; ++index) {
+    const unsigned state = chunk->states[index] & kTileStateMask;
+    if (state != kTileEmpty && state != kTileWords) return;
+  }
+  std::memset(chunk->states, kTileWords | kDirty, tiles);
+  chunk->words_only = true;
 }
 
 void Shadow::forget_in_chunk(Chunk* chunk, uint64_t address, uint64_t end) {
@@ -187,6 +233,7 @@ void Shadow::forget_in_chunk(Chunk* chunk, uint64_t address, uint64_t end) {
       if (is_fine(tile.state())) give_fine(tile);
       if (tile.state() & kDirty) std::memset(tile.words(), 0, kWordsPerTile * sizeof(Origin));
       tile.state() = kTileEmpty;
+      chunk->words_only = false;
       continue;
     }
     const unsigned low_bits = from | to;

@@ -39,6 +39,8 @@ struct Chunk {
   uint8_t* states;
   Origin* origins;
   Origin* entries;  // kWordsPerTile a tile; null until a tile needs them
+  uint32_t opened;  // tiles that went from empty to words
+  bool words_only;  // every tile is kTileWords, so nobody needs to look at the states
 };
 
 // Memory for the shadows of one worker: chunks of one size, their entries, and the finer entries of single
@@ -75,8 +77,19 @@ class ShadowPool {
   const unsigned chunk_bits_;
   const unsigned tiles_;
   Source chunk_source_, entry_source_, fine_source_;
-  std::vector<Chunk*> free_chunks_;
-  std::vector<Origin*> free_entries_, free_fine_;
+  template <typename Piece>
+  struct Free {
+    Piece* piece;
+    bool kept;  // its pages were not given back to the system
+  };
+
+  // Bytes of a chunk's origins and of its entries.
+  size_t chunk_bytes() const { return tiles_ * sizeof(Origin); }
+  size_t entry_bytes() const { return tiles_ * kWordsPerTile * sizeof(Origin); }
+
+  std::vector<Free<Chunk>> free_chunks_;
+  std::vector<Free<Origin>> free_entries_;
+  std::vector<Origin*> free_fine_;
 };
 
 // A tile in its chunk.
@@ -123,20 +136,22 @@ class Shadow {
     return refine(tile, shift);
   }
 
-  // Starts to load what a later access to the address will need, if there is anything. Inlined by force: GCC
-  // takes a function that only prefetches for one without effect and drops calls of it.
-  __attribute__((always_inline)) void prefetch(uint64_t address) const {
-    if (table_.empty()) return;
-    const uint64_t key = address >> pool_.chunk_bits();
-    size_t at = slot_of(key, table_.size());
-    while (table_[at].key != key || table_[at].chunk == nullptr) {
-      if (table_[at].chunk == nullptr) return;
-      at = (at + 1) & (table_.size() - 1);
-    }
-    const Slot& slot = table_[at];
-    const size_t offset = address & ((size_t{1} << pool_.chunk_bits()) - 1);
-    __builtin_prefetch(slot.chunk->states + (offset >> kTileBits), 1);
-    if (slot.chunk->entries != nullptr) __builtin_prefetch(slot.chunk->entries + (offset >> 2), 1);
+  // The chunk with this key, or null when there is none.
+  Chunk* lookup(uint64_t key) const {
+    if (table_.empty()) return nullptr;
+    for (size_t at = slot_of(key, table_.size());; at = (at + 1) & (table_.size() - 1))
+      if (table_[at].key == key || table_[at].chunk == nullptr) return table_[at].chunk;
+  }
+  uint64_t key_of(uint64_t address) const { return address >> pool_.chunk_bits(); }
+  Tile tile_in(Chunk* chunk, uint64_t address) const {
+    return {chunk,
+            static_cast<unsigned>(address >> kTileBits & ((1u << (pool_.chunk_bits() - kTileBits)) - 1))};
+  }
+
+  // An empty tile's entries, which are all zero, become valid; with many of them the whole chunk's do.
+  void open(Tile tile) {
+    tile.state() = kTileWords | kDirty;
+    if (++tile.chunk->opened == kManyOpened) open_all(tile.chunk);
   }
 
   // Describes a whole tile by one origin.
@@ -145,6 +160,7 @@ class Shadow {
     if (is_fine(now)) give_fine(tile);
     now = static_cast<uint8_t>((now & kDirty) | state);
     tile.origin() = origin;
+    tile.chunk->words_only = false;
   }
 
   void forget(uint64_t address, uint64_t bytes);  // these bytes were never accessed
@@ -152,6 +168,8 @@ class Shadow {
   size_t chunks() const { return used_; }
 
  private:
+  static constexpr uint32_t kManyOpened = 1024;
+
   static bool is_fine(uint8_t state) {
     return (state & kTileStateMask) == kTileBytes1 || (state & kTileStateMask) == kTileBytes2;
   }
@@ -160,6 +178,7 @@ class Shadow {
   static size_t slot_of(uint64_t key, size_t slots) { return (mix(key) >> 20) & (slots - 1); }
   Chunk* find(uint64_t key);
   Entries refine(Tile tile, unsigned shift);
+  void open_all(Chunk* chunk);
   void forget_in_chunk(Chunk* chunk, uint64_t address, uint64_t end);
   void grow();
 

@@ -164,6 +164,7 @@ void Worker::by_block(Slice& slice, uint64_t round) {
 }
 
 void Worker::by_address(Slice& slice) {
+  reuse_.forget_prefetched();
   const std::vector<Share>& shares = slice.by_address[number_];
   for (size_t i = 0; i < shares.size(); ++i) {
     const Share share = shares[i];
@@ -173,7 +174,7 @@ void Worker::by_address(Slice& slice) {
     if (i + 1 < shares.size()) {
       const Access& next = slice.accesses[shares[i + 1].index];
       if (next.space == Space::kGlobal && next.kind == RecordKind::kAccess && next.launch == &launch)
-        Reuse::prefetch(next, shares[i + 1].lanes, part.global);
+        reuse_.prefetch(next, shares[i + 1].lanes, part.global);
     }
     if (access.kind == RecordKind::kDeviceMalloc) {
       part.global.forget(access.address, static_cast<uint64_t>(access.stride));

@@ -5,10 +5,18 @@
 namespace cuvein {
 
 Workers::Workers(unsigned count) {
-  for (unsigned worker = 0; worker < count; ++worker) threads_.emplace_back([this, worker] { work(worker); });
+  try {
+    for (unsigned worker = 0; worker < count; ++worker)
+      threads_.emplace_back([this, worker] { work(worker); });
+  } catch (...) {  // the system has no more threads: those that run must not be left behind
+    dissolve();
+    throw;
+  }
 }
 
-Workers::~Workers() {
+Workers::~Workers() { dissolve(); }
+
+void Workers::dissolve() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;

@@ -14,7 +14,7 @@ class Workers {
  public:
   using Job = std::function<void(unsigned worker)>;
 
-  explicit Workers(unsigned count);
+  explicit Workers(unsigned count);  // throws std::system_error when there are no threads to be had
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -38,12 +38,12 @@ class Workers {
   }
 
  private:
+  void dissolve();
   void work(unsigned worker);
   void meet();
   bool failed();
   void fail(std::exception_ptr failure);
 
-  std::vector<std::thread> threads_;
   std::mutex mutex_;
   std::condition_variable started_, finished_, met_;
   Job job_;
@@ -53,6 +53,7 @@ class Workers {
   uint64_t meetings_ = 0;
   bool stop_ = false;
   std::exception_ptr failure_;
+  std::vector<std::thread> threads_;  // last: they use all of the above
 };
 
 }  // namespace cuvein
