@@ -164,7 +164,6 @@ void Worker::by_block(Slice& slice, uint64_t round) {
 }
 
 void Worker::by_address(Slice& slice) {
-  reuse_.forget_prefetched();
   const std::vector<Share>& shares = slice.by_address[number_];
   for (size_t i = 0; i < shares.size(); ++i) {
     const Share share = shares[i];
@@ -191,6 +190,7 @@ void Worker::by_address(Slice& slice) {
       reuse_.apply(access, share.lanes, part.global, edges);
     }
   }
+  reuse_.forget_prefetched();
 }
 
 }  // namespace cuvein
