@@ -47,7 +47,10 @@ class Worker {
   void by_address(Slice& slice);
   // Before the first by_block of a round: what the round before has left to the other workers is no longer
   // read.
-  void start_round() { snapshots_.clear(); }
+  void start_round() {
+    snapshots_.clear();
+    reuse_.forget_prefetched();
+  }
 
   Pools& pools() { return pools_; }
   std::vector<SplitLane>& split_lanes() { return split_lanes_; }
