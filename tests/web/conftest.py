@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from cuvein.collect.replay import replay
 from cuvein.profile import read_all, write, write_process
 from cuvein.report.html import write_report
+from golden import trace_file
 from reference import engine
 from reference.sample import LAUNCH, SUMMARY
 
@@ -85,6 +87,24 @@ def report(run: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def recorded_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of two recordings from a GPU, replayed."""
+    folder = tmp_path_factory.mktemp("recorded")
+    for name in ("softmax", "async_copy"):
+        (folder / name).mkdir()
+        replay(trace_file(name), folder / name)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def recorded(recorded_run: Path) -> Path:
+    """Return the page of two recordings from a GPU, with the source of the examples."""
+    file = recorded_run / "report.html"
+    write_report(read_all(recorded_run), [recorded_run], file, roots=[Path(__file__).parents[2]])
+    return file
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Return a browser without a window."""
     api = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
@@ -110,6 +130,14 @@ class Tab:
         url: str = request.url  # type: ignore[attr-defined]
         if not url.startswith(("file:", "blob:", "data:")):
             self.complaints.append(f"request of {url}")
+
+    def until(self, expression: str) -> None:
+        """Wait for something to come true. The page's policy forbids what the browser's own waiting needs."""
+        for _ in range(200):
+            if self.page.evaluate(expression):
+                return
+            self.page.wait_for_timeout(25)
+        raise AssertionError(f"never came true: {expression}")
 
     def open(self, file: Path, place: str = "") -> Page:
         """Open a file at a place in it, and wait until something is shown."""

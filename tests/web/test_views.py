@@ -61,9 +61,9 @@ def test_launches_can_be_sorted_and_searched(tab: Tab, report: Path) -> None:
     )
     assert first.inner_text().startswith(str(heaviest))
     page.get_by_label("Search launches").fill("soft")
-    page.wait_for_function("document.querySelectorAll('.lrow:not(.head)').length === 2")
+    tab.until("document.querySelectorAll('.lrow:not(.head)').length === 2")
     page.get_by_label("Search launches").fill("nothing like it")
-    page.wait_for_function("document.querySelectorAll('.lrow:not(.head)').length === 0")
+    tab.until("document.querySelectorAll('.lrow:not(.head)').length === 0")
 
 
 def test_launch_opens_its_graph(tab: Tab, report: Path) -> None:

@@ -79,7 +79,7 @@ async function start(): Promise<void> {
       const step = (by: number): void => { const next = index.launches[at + by]; if (next) update({ launch: next.id, selection: next.graph === launch.graph ? state.selection : [] }); };
       bar.replaceChildren(button("‹", () => step(-1), { class: "icon", "aria-label": "Previous launch", disabled: at === 0 }), button("›", () => step(1), { class: "icon", "aria-label": "Next launch", disabled: at === index.launches.length - 1 }),
         h("span", { class: "dim" }, `launch ${format.count(launch.sequence)}`), h("b", { class: "clip", title: kernel.name }, kernel.short),
-        h("span", { class: "dim nowrap" }, `grid ${format.shape(launch.grid)} · block ${format.shape(launch.block)}${launch.cluster ? ` · cluster ${format.shape(launch.cluster)}` : ""} · ${launch.device.name}`), launch.incomplete ? h("span", { class: "warning clip", title: launch.incomplete }, launch.incomplete) : h("span"));
+        h("span", { class: "dim clip" }, `grid ${format.shape(launch.grid)} · block ${format.shape(launch.block)}${launch.cluster ? ` · cluster ${format.shape(launch.cluster)}` : ""} · ${launch.device.name}`), launch.incomplete ? h("span", { class: "warning clip", title: launch.incomplete }, launch.incomplete) : h("span"));
     }
   }
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from cuvein.profile.errors import ProfileError, ProfileReadError, ProfileWriteError, reason
-from cuvein.profile.reading import PROCESS_FILE, read_process
+from cuvein.profile.reading import PROCESS_FILE, find, read_process
 from cuvein.profile.writing import replace_file
 from cuvein.report.view import build
 from cuvein.report.view_model import FORMAT, VERSION, View
@@ -70,7 +70,8 @@ def write_report(
         raise ProfileWriteError(f"{file} is a folder; give the name of a file to write.")
     if not file.absolute().parent.is_dir():
         raise ProfileWriteError(f"{file} cannot be written: there is no folder {file.absolute().parent}.")
-    locator = Locator.beside(*paths, roots=roots, check=True)
+    beside = dict.fromkeys(profile.parent for path in paths for profile in find(path))
+    locator = Locator.beside(*beside, roots=roots, check=True)
     as_json = file.name.endswith(VIEW_SUFFIX)
     parts = _Parts(packed=not as_json)
     index = build(profiles, parts, title=_title(paths), locator=locator, summaries=_summaries(paths))

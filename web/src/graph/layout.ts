@@ -29,6 +29,7 @@ const WINDOW_RATIO = 1.3;
 // Layering is worth its time, and readable, up to here; larger subgraphs are laid out in the order of the code.
 const LAYERED_NODES = 90;
 const LAYERED_PAIRS = 220;
+const RANK = 6;
 
 interface Inner { at: Map<number, { x: number; y: number }>; bends: Map<string, { x: number; y: number }[]>; width: number; height: number; layered: boolean }
 
@@ -46,7 +47,7 @@ export function arrange(graph: GraphView): Scene {
   const order = new Map([...graph.nodes].sort((a, b) => place(graph, a) - place(graph, b) || a.id - b.id).map((node, index) => [node.id, index]));
 
   const inner = graph.groups.map((group, index) => arrangeGroup(group.nodes, inside[index]!.map((each) => graph.edges[each]!), order, loops));
-  const boxes = inner.map((each, index) => ({ index, w: Math.max(each.width + 2 * PADDING, 190), h: each.height + PADDING + HEADER, x: 0, y: 0 }));
+  const boxes = inner.map((each, index) => ({ index, w: Math.max(each.width + 2 * PADDING, 200), h: each.height + PADDING + HEADER, x: 0, y: 0 }));
   const hasCold = graph.edges.some(([, origin]) => origin < 0);
   const top = hasCold ? 130 : 0;
   const { width, height } = pack(boxes, top);
@@ -75,8 +76,8 @@ function arrangeGroup(ids: number[], edges: GraphView["edges"], order: Map<numbe
     const pair: [number, number] = order.get(node)! < order.get(origin)! ? [node, origin] : [origin, node];
     pairs.set(pair.join(">"), pair);
   }
-  const extra = (id: number): number => (loops.get(id) ? LOOP * Math.min(loops.get(id)!, 4) + 6 : 0);
-  if (ids.length > LAYERED_NODES || pairs.size > LAYERED_PAIRS) return inCodeOrder(ids, order);
+  const extra = (id: number): number => (loops.get(id) ? LOOP * (Math.min(loops.get(id)!, 4) + 0.4) + 6 : 0);
+  if (ids.length > LAYERED_NODES || pairs.size > LAYERED_PAIRS || widestRank(ids, pairs.values(), order) > RANK) return inCodeOrder(ids, order);
   const graph = new Graph();
   graph.setGraph({ rankdir: "TB", nodesep: 26, ranksep: 38, edgesep: 14, marginx: 0, marginy: 0 });
   graph.setDefaultEdgeLabel(() => ({}));
@@ -109,17 +110,32 @@ function arrangeGroup(ids: number[], edges: GraphView["edges"], order: Map<numbe
   return { at, bends, width: right - left, height: bottom, layered: true };
 }
 
+/** How many instructions would stand beside each other: an unrolled loop puts all its loads into one rank. */
+function widestRank(ids: number[], pairs: Iterable<[number, number]>, order: Map<number, number>): number {
+  const after = new Map<number, number[]>(ids.map((id) => [id, []]));
+  for (const [from, to] of pairs) after.get(from)!.push(to);
+  const rank = new Map<number, number>(ids.map((id) => [id, 0]));
+  // In the order of the code every pair leads onwards, so one pass finds the longest paths.
+  for (const id of [...ids].sort((a, b) => order.get(a)! - order.get(b)!)) {
+    for (const to of after.get(id)!) rank.set(to, Math.max(rank.get(to)!, rank.get(id)! + 1));
+  }
+  const size = new Map<number, number>();
+  for (const each of rank.values()) size.set(each, (size.get(each) ?? 0) + 1);
+  return Math.max(0, ...size.values());
+}
+
 function inCodeOrder(ids: number[], order: Map<number, number>): Inner {
   const columns = Math.max(4, Math.ceil(Math.sqrt(ids.length * 0.8)));
   const at = new Map<number, { x: number; y: number }>();
   [...ids].sort((a, b) => order.get(a)! - order.get(b)!).forEach((id, index) => {
     at.set(id, {
-      x: NODE_WIDTH / 2 + (index % columns) * (NODE_WIDTH + 36),
+      // Every other row is set off, so that edges find a way between the nodes.
+      x: NODE_WIDTH / 2 + ((index % columns) + (Math.floor(index / columns) % 2) / 2) * (NODE_WIDTH + 36),
       y: NODE_HEIGHT / 2 + Math.floor(index / columns) * (NODE_HEIGHT + 50),
     });
   });
   const rows = Math.ceil(ids.length / columns);
-  return { at, bends: new Map(), width: columns * (NODE_WIDTH + 36) - 36 + LOOP, height: rows * (NODE_HEIGHT + 50) - 50, layered: false };
+  return { at, bends: new Map(), width: (columns + (rows > 1 ? 0.5 : 0)) * (NODE_WIDTH + 36) - 36 + LOOP, height: rows * (NODE_HEIGHT + 50) - 50, layered: false };
 }
 
 /** Puts boxes into rows, heaviest subgraph first, each row centred, in the way that fills a window best. */
@@ -208,8 +224,8 @@ function route(graph: GraphView, nodes: Map<number, PlacedNode>, boxes: PlacedGr
       const turn = loops.get(node) ?? 0;
       loops.set(node, turn + 1);
       // Half of what the curve reaches out, as its handles pull it.
-      const out = (LOOP * (Math.min(turn, 6) + 1)) / 0.75;
-      const x = a.x + a.w / 2, spread = 7 + Math.min(turn, 3) * 3.5;
+      const out = (LOOP * (Math.min(turn, 6) + 1.4)) / 0.75;
+      const x = a.x + a.w / 2, spread = 7 + Math.min(turn, 3) * 5;
       return { index, curve: [x - 4, a.y + spread, x + out, a.y + spread + 6, x + out, a.y - spread - 6, x - 4, a.y - spread] };
     }
     const offset = (id: number, side: string): number => offsets.get(`${id}${side}${index}`) ?? 0;

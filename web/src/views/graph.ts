@@ -29,6 +29,7 @@ export class GraphPageView implements View {
   private context: Context | null = null;
   private current: Current | null = null;
   private shown = "";
+  private told = "";
 
   constructor() {
     this.canvas = new GraphCanvas({
@@ -57,6 +58,9 @@ export class GraphPageView implements View {
     }, state.selection);
     this.canvas.reveal(state.selection);
     this.drawTools();
+    const told = `${launch.id} ${state.selection.join()} ${state.base}`;
+    if (told === this.told) return;
+    this.told = told;
     const focused = this.side.contains(document.activeElement);
     this.side.replaceChildren(...panel(context.store, current));
     this.side.scrollTop = 0;

@@ -51,7 +51,7 @@ function kernelPanel(store: Store, current: Current): HTMLElement[] {
       h("ul", { class: "plain" }, ...graph.groups.slice(0, MANY).map((group, index) => {
         const [title, detail] = groupTitle(graph, index);
         return h("li", {}, h("button", { type: "button", class: "row", on: { click: () => update({ selection: group.nodes }) } },
-          h("span", { class: "clip" }, title), h("span", { class: "dim clip" }, `${group.nodes.length} instructions · ${detail}`), trafficBar(group.weights, sum(launch.traffic), { small: true })));
+          h("span", { class: "clip" }, title), h("span", { class: "dim clip" }, `${group.nodes.length} instruction${group.nodes.length > 1 ? "s" : ""} · ${detail}`), trafficBar(group.weights, sum(launch.traffic), { small: true })));
       }))),
     h("section", {}, h("h3", {}, "Instructions by traffic"),
       h("ul", { class: "plain" }, ...heaviest.slice(0, MANY).map((node) => nodeButton(current, node, sum(launch.traffic)))),

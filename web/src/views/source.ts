@@ -12,7 +12,8 @@ import type { View } from "./view";
 
 const ROW = 20;
 
-interface SourceRow { number: number; text: string | null; nodes: NodeView[] }
+/** `own`: the instructions were written here, not only inlined here. */
+interface SourceRow { number: number; text: string | null; nodes: NodeView[]; own: boolean }
 interface SassRow { pc: number; text: string | null; frames: number; nodes: NodeView[]; line: number | null; functionStart: string | null }
 
 export class SourcePageView implements View {
@@ -108,6 +109,7 @@ export class SourcePageView implements View {
     if (this.file === null) return;
     const file = current.code!.files[this.file]!;
     const byLine = new Map<number, NodeView[]>();
+    const own = new Set(current.graph.nodes.flatMap((node) => current.places.get(node.id)?.frames.slice(0, 1) ?? []).filter((frame) => frame[0] === this.file).map((frame) => frame[1]));
     for (const node of current.graph.nodes) {
       for (const line of new Set((current.places.get(node.id)?.frames ?? []).filter((frame) => frame[0] === this.file).map((frame) => frame[1]))) {
         const list = byLine.get(line);
@@ -117,12 +119,13 @@ export class SourcePageView implements View {
     }
     if (file.text === undefined) {
       // Without its text, a file still has lines and what they did.
-      this.sourceRows = [...byLine].sort((a, b) => a[0] - b[0]).map(([number, nodes]) => ({ number, text: null, nodes }));
+      this.sourceRows = [...byLine].sort((a, b) => a[0] - b[0]).map(([number, nodes]) => ({ number, text: null, nodes, own: own.has(number) }));
     } else {
       const text = await this.context!.store.text(file.text);
-      for (const [first, lines] of text.pieces) lines.forEach((line, at) => this.sourceRows.push({ number: first + at, text: line, nodes: byLine.get(first + at) ?? [] }));
+      for (const [first, lines] of text.pieces) lines.forEach((line, at) => this.sourceRows.push({ number: first + at, text: line, nodes: byLine.get(first + at) ?? [], own: own.has(first + at) }));
     }
-    this.most = this.sourceRows.reduce((high, row) => Math.max(high, sum(row.nodes.map((node) => node.bytes))), 1);
+    const heaviest = (rows: SourceRow[]): number => rows.reduce((high, row) => Math.max(high, sum(row.nodes.map((node) => node.bytes))), 0);
+    this.most = heaviest(this.sourceRows.filter((row) => row.own)) || heaviest(this.sourceRows) || 1;
     this.inFile = sum(current.graph.nodes.map((node) => node.bytes));
   }
 
@@ -156,7 +159,7 @@ export class SourcePageView implements View {
 
   private sourceRow(row: SourceRow): HTMLElement {
     const bytes = sum(row.nodes.map((node) => node.bytes));
-    return this.row(row.nodes, { class: "crow", ...(bytes ? { title: `${format.bytes(bytes)}, ${format.percent(bytes, this.inFile)} of the launch; click selects its instructions` } : {}) },
+    return this.row(row.nodes, { class: row.own ? "crow" : "crow inlined", ...(bytes ? { title: `${format.bytes(bytes)}, ${format.percent(bytes, this.inFile)} of the launch${row.own ? "" : ", inlined here"}; click selects its instructions` } : {}) },
       this.margin(row.nodes, this.most), h("span", { class: "ln" }, row.number), h("span", { class: "src" }, row.text ?? "(text not here)"));
   }
 

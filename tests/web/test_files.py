@@ -1,0 +1,190 @@
+"""Files dropped on the page, damaged ones and hostile ones among them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from cuvein.graph import load
+from cuvein.profile import encode, read_all, write
+from cuvein.report.html import page as make_page
+from cuvein.report.html import write_report
+from cuvein.report.view import graph_view
+from cuvein.report.view_model import Index
+from reference import engine, generator
+from reference.sample import PROFILE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+    from web.conftest import Tab
+
+HOSTILE = [
+    "<script>window.broken = 1</script>",
+    "</script><img src=x onerror='window.broken = 1'>",
+    '" onmouseover="window.broken = 1" \'`${1}',
+    "kernel<" * 1250,
+    "\u202eevil\u202c \u0645\u0631\u062d\u0628\u0627",
+    "nul\u0001\ufffe and <b>bold</b> & &amp;",
+]
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    """Return the page as it comes, without a report in it."""
+    file = tmp_path / "empty.html"
+    index = Index("", "", [], {}, [], [], [], [], [])
+    file.write_bytes(make_page(index, []))
+    return file
+
+
+def drop(page: Page, *files: tuple[str, bytes]) -> None:
+    page.evaluate(
+        """files => {
+            const data = new DataTransfer();
+            for (const [name, text] of files) {
+                data.items.add(new File([Uint8Array.from(atob(text), c => c.charCodeAt(0))], name));
+            }
+            for (const type of ["dragenter", "dragover", "drop"]) {
+                const options = {dataTransfer: data, bubbles: true, cancelable: true};
+                document.body.dispatchEvent(new DragEvent(type, options));
+            }
+        }""",
+        [(name, base64.b64encode(data).decode()) for name, data in files],
+    )
+
+
+def test_dropped_profile_is_shown(tab: Tab, empty: Path, run: Path) -> None:
+    page = tab.open(empty)
+    assert "No profiles yet" in page.inner_text("main")
+    drop(page, ("launch-000003.json", (run / "process-17/launch-000003.json").read_bytes()))
+    page.wait_for_selector(".panel h2")
+    assert page.locator(".panel h2").inner_text().startswith("stencil")
+    page.keyboard.press("4")
+    page.wait_for_selector("text=Bare launch profiles carry no findings")
+
+
+def test_dropped_view_has_findings(tab: Tab, empty: Path, run: Path, tmp_path: Path) -> None:
+    file = tmp_path / "run.cuvein.json"
+    write_report(read_all(run), [run], file)
+    page = tab.open(empty)
+    drop(page, (file.name, file.read_bytes()))
+    page.wait_for_selector(".lrow:not(.head)")
+    assert page.locator(".lrow:not(.head)").count() == 5
+    page.keyboard.press("4")
+    page.wait_for_selector(".card")
+
+
+def test_dropped_profile_joins_the_report(tab: Tab, report: Path) -> None:
+    page = tab.open(report)
+    drop(page, ("mine.json", encode(PROFILE)))
+    tab.until("window.cuvein.store.index.launches.length === 5")
+    other = msgspec.structs.replace(PROFILE, id="another")
+    drop(page, ("mine.json", encode(other)))
+    tab.until("window.cuvein.store.index.launches.length === 6")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "is not valid JSON, or was cut off"),
+        (b'{"format": "cuvein launch profile", "version": 1', "is not valid JSON, or was cut off"),
+        (b'{"format": "other"}', "is neither a launch profile nor a view"),
+        (b"[1, 2]", "is neither a launch profile nor a view"),
+        (b"null", "is neither a launch profile nor a view"),
+        (b'{"format": "cuvein launch profile", "version": 99}', "is of a later version"),
+        (b'{"format": "cuvein launch profile", "version": 1}', "does not have the fields"),
+        (b'{"format": "cuvein view", "version": 1}', "does not have the fields"),
+    ],
+)
+def test_files_that_cannot_be_used_are_named(tab: Tab, report: Path, content: bytes, told: str) -> None:
+    page = tab.open(report)
+    drop(page, ("bad.json", content))
+    page.wait_for_selector(".message:not([hidden])")
+    assert page.locator(".message").inner_text().startswith("bad.json")
+    assert told in page.locator(".message").inner_text()
+    assert page.locator(".lrow:not(.head)").count() == 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_page_works_out_what_python_works_out(tab: Tab, empty: Path, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    chooser = SimpleNamespace(integer=chance.randint)
+    stream = generator.generate(chooser, 120)
+    for profile in engine.profiles(stream.launches, stream.records, workers=1).values():
+        file = tmp_path / f"launch-{profile.launch.sequence:06}.json"
+        write(profile, file)
+        page = tab.open(empty)
+        drop(page, (file.name, file.read_bytes()))
+        tab.until("window.cuvein.store.index.launches.length === 1")
+        derived = page.evaluate("window.cuvein.store.graph(window.cuvein.store.index.launches[0].graph)")
+        graph = load(file)
+        expected = json.loads(msgspec.json.encode(graph_view(graph)))
+        assert [group["nodes"] for group in derived["groups"]] == [
+            group["nodes"] for group in expected["groups"]
+        ]
+        assert [group["weights"] for group in derived["groups"]] == [
+            group["weights"] for group in expected["groups"]
+        ]
+        assert derived["edges"] == expected["edges"]
+        for here, there in zip(derived["nodes"], expected["nodes"], strict=True):
+            assert {name: here.get(name) for name in there} == there
+        row = page.evaluate("window.cuvein.store.index.launches[0]")
+        totals = graph.totals
+        assert (row["instructions"], row["sectors"], row["wavefronts"]) == (
+            totals.instructions,
+            totals.sectors,
+            totals.wavefronts,
+        )
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=["script", "image", "quotes", "long", "bidi", "control"])
+def test_names_are_text_and_nothing_else(tab: Tab, tmp_path: Path, name: str) -> None:
+    kernel = msgspec.structs.replace(PROFILE.launch.kernel, name=name, mangled=name)
+    functions = [msgspec.structs.replace(PROFILE.launch.functions[0], name=name, mangled=name)]
+    allocations = [msgspec.structs.replace(PROFILE.launch.allocations[0], name=name)]
+    device = msgspec.structs.replace(PROFILE.launch.device, name=name)
+    launch = msgspec.structs.replace(
+        PROFILE.launch, kernel=kernel, functions=functions, allocations=allocations, device=device
+    )
+    process = msgspec.structs.replace(PROFILE.process, executable=name, arguments=[name, name])
+    profile = msgspec.structs.replace(PROFILE, launch=launch, process=process, incomplete=f"missing {name}")
+    file = tmp_path / "launch-000001.json"
+    write(profile, file)
+    write_report(read_all(file), [file], tmp_path / "report.html")
+    page = tab.open(tmp_path / "report.html")
+    for key in "123456":
+        page.keyboard.press(key)
+        page.wait_for_timeout(60)
+        assert page.locator("#app script, #app img").count() == 0
+        assert "bold" not in page.locator("#app b").all_text_contents()
+    page.keyboard.press("2")
+    page.wait_for_selector(".panel h2")
+    page.evaluate("window.dispatchEvent(new Event('resize'))")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="SVG").click()
+    picture = download.value.path().read_text()
+    foreign = (
+        "t => new DOMParser().parseFromString(t, 'image/svg+xml')"
+        ".querySelector('parsererror, script, img')?.outerHTML"
+    )
+    assert page.evaluate(foreign, picture) is None
+    assert page.evaluate("window.broken") is None
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_damaged_page_says_so(tab: Tab, report: Path, tmp_path: Path) -> None:
+    text = report.read_text()
+    place = text.index('id="cuvein-index">') + 200
+    file = tmp_path / "damaged.html"
+    file.write_text(text[:place] + "AAAA" + text[place + 4 :])
+    tab.page.goto(file.as_uri())
+    tab.page.wait_for_selector("text=This report is damaged")
