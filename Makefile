@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 LOG := $(VENV)/native.log
 
 help: ## Show this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # The environment is remade when the requirements change, not every time.
 $(VENV)/.ready: pyproject.toml cmake/requirements.py
@@ -61,6 +61,9 @@ bench: setup ## Run the benchmarks that need no GPU; prints JSON
 
 web: ## Rebuild the browser report's page, which is committed; needs Node 20 and npm
 	cd web && npm ci --no-audit --no-fund && npm run build
+
+screenshots: setup browser ## Make the pictures of the browser report anew, from the recordings in tests/golden
+	$(BIN)/python tests/web/screenshots.py
 
 clean: ## Remove everything that was built
 	rm -rf build dist $(VENV) src/cuvein/_native

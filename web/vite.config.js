@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { defineConfig } from "vite";
 import { viteSingleFile } from "vite-plugin-singlefile";
 
@@ -33,10 +34,22 @@ function contentSecurityPolicy() {
   };
 }
 
+/** Puts the licences of the libraries the page contains into it, as they ask. */
+function notices() {
+  const libraries = ["@dagrejs/dagre", "@dagrejs/graphlib"];
+  return {
+    name: "notices",
+    transformIndexHtml(page) {
+      const texts = libraries.map((name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE`, "utf8").trim()}`);
+      return page.replace("<!--notices-->", () => `<!--\nThis page contains:\n\n${texts.join("\n\n").replaceAll("--", "- -")}\n-->`);
+    },
+  };
+}
+
 export default defineConfig({
   base: "./",
   publicDir: false,
-  plugins: [viteSingleFile({ removeViteModuleLoader: true }), contentSecurityPolicy()],
+  plugins: [notices(), viteSingleFile({ removeViteModuleLoader: true }), contentSecurityPolicy()],
   build: {
     outDir: ASSET,
     emptyOutDir: false,

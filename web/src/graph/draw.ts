@@ -85,6 +85,19 @@ export function draw(pen: Pen, graph: GraphView, scene: Scene, widths: Widths, l
     pen.stroke();
     pen.globalAlpha = 1;
   }
+  for (const [read, write] of scene.twins) {
+    // One instruction, two nodes: what is read from one space goes into the other.
+    if (look.hiddenSpaces.has(read.node.space) || look.hiddenSpaces.has(write.node.space)) continue;
+    pen.strokeStyle = palette.faint;
+    pen.lineWidth = 1.2;
+    pen.setLineDash([1.5, 3]);
+    pen.beginPath();
+    const low = Math.max(read.y + read.h / 2, write.y + write.h / 2) + 26;
+    pen.moveTo(read.x, read.y + read.h / 2);
+    pen.bezierCurveTo(read.x, low, write.x, low, write.x, write.y + write.h / 2);
+    pen.stroke();
+    pen.setLineDash([]);
+  }
   const focus = look.selection.size > 0;
   const near = new Set<number>(look.selection);
   const chosen: PlacedEdge[] = [];
@@ -271,7 +284,8 @@ function drawNode(pen: Pen, placed: PlacedNode, look: Look, dim: boolean): void 
     pen.font = `11px ${FONT}`;
     pen.fillStyle = palette.faint;
     const line = look.lineOf(node.id);
-    const kind = `${node.asynchronous ? "async " : ""}${node.type} ${node.size} B`;
+    // The outline says it too.
+    const kind = `${node.asynchronous && !line ? "async " : ""}${node.type} ${node.size} B`;
     pen.fillText(fitted(line ? `${kind} ${line}` : kind, pen.font, w - 14), x, y + 12);
   }
   pen.globalAlpha = 1;

@@ -15,6 +15,8 @@ export interface Scene {
   groups: PlacedGroup[];
   cold: { x: number; y: number; r: number } | null;
   edges: PlacedEdge[];
+  /** The two halves of each asynchronous copy: global read, shared write. */
+  twins: [PlacedNode, PlacedNode][];
   width: number;
   height: number;
 }
@@ -62,7 +64,16 @@ export function arrange(graph: GraphView): Scene {
   });
   const cold = hasCold ? { x: width / 2, y: 42, r: 40 } : null;
   const edges = route(graph, nodes, boxes, inner, cold, groupOf);
-  return { nodes, groups: boxes, cold, edges, width, height };
+  return { nodes, groups: boxes, cold, edges, twins: twinsOf(nodes), width, height };
+}
+
+function twinsOf(nodes: Map<number, PlacedNode>): [PlacedNode, PlacedNode][] {
+  const reads = new Map<string, PlacedNode>();
+  for (const placed of nodes.values()) if (placed.node.asynchronous && placed.node.space === "global") reads.set(`${placed.node.function} ${placed.node.pc}`, placed);
+  return [...nodes.values()].flatMap((placed): [PlacedNode, PlacedNode][] => {
+    const read = placed.node.asynchronous && placed.node.space !== "global" ? reads.get(`${placed.node.function} ${placed.node.pc - 1}`) : undefined;
+    return read ? [[read, placed]] : [];
+  });
 }
 
 function place(graph: GraphView, node: NodeView): number {

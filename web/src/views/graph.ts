@@ -47,6 +47,8 @@ export class GraphPageView implements View {
     const current = await load(context.store, launch);
     if (currentLaunch(context.store) !== launch) return;
     this.current = current;
+    // First, since the picture gets the room that they leave.
+    this.drawTools();
     const picture = `${launch.id} ${launch.graph}`;
     if (picture !== this.shown) {
       this.shown = picture;
@@ -57,7 +59,6 @@ export class GraphPageView implements View {
       minimum: state.minimum, base: state.base,
     }, state.selection);
     this.canvas.reveal(state.selection);
-    this.drawTools();
     const told = `${launch.id} ${state.selection.join()} ${state.base}`;
     if (told === this.told) return;
     this.told = told;

@@ -35,7 +35,6 @@ export class LaunchesView implements View {
   readonly element = h("div", { class: "view launches" });
   private context: Context | null = null;
   private rows: LaunchView[] = [];
-  private largest = 1;
   private focused = 0;
   private readonly search = h("input", {
     type: "search", placeholder: "Search kernels, shapes, devices …", "aria-label": "Search launches", class: "search",
@@ -70,7 +69,6 @@ export class LaunchesView implements View {
       if (down) keyed.reverse();
       this.rows = keyed.map(([, launch]) => launch);
     }
-    this.largest = index.launches.reduce((most, launch) => Math.max(most, sum(launch.traffic)), 1);
     this.count.textContent = this.rows.length === index.launches.length ? `${format.count(this.rows.length)} launches` : `${format.count(this.rows.length)} of ${format.count(index.launches.length)} launches`;
     this.head.replaceChildren(...COLUMNS.map((each, position) => {
       const sorted = each.name === name;
@@ -94,7 +92,7 @@ export class LaunchesView implements View {
       cell(0, format.count(launch.sequence), { class: "num dim" }),
       cell(1, h("span", {}, h("a", { href: "#", class: "kernel", title: kernel.name, on: { click: (event: Event) => event.preventDefault() } }, kernel.short), launch.incomplete ? h("span", { class: "warning", title: launch.incomplete }, " incomplete") : null), { class: "clip" }),
       cell(2, format.shape(launch.grid), { class: "num" }), cell(3, format.shape(launch.block), { class: "num" }),
-      cell(4, trafficBar(launch.traffic, Math.max(sum(launch.traffic), this.largest * 0.02))),
+      cell(4, trafficBar(launch.traffic)),
       cell(5, format.bytes(sum(launch.traffic)), { class: "num" }), cell(6, format.count(launch.instructions), { class: "num" }),
       cell(7, format.count(launch.sectors), { class: "num" }), cell(8, format.count(launch.wavefronts), { class: "num" }),
       cell(9, launch.findings?.length ? h("span", { class: `sev ${["info", "low", "medium", "high"][serious]}` }, launch.findings.length) : "0", { class: "num" }));

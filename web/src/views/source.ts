@@ -135,8 +135,8 @@ export class SourcePageView implements View {
     const choice = h("select", { "aria-label": "Source file", on: { change: () => { this.file = Number(choice.value); void this.show(this.context!); } } },
       ...code!.files.map((file, at) => h("option", { value: at, selected: at === this.file }, `${format.clip(file.path, 70)} (${format.percent(files.get(at) ?? 0, whole)})`)));
     const file = this.file === null ? null : code!.files[this.file]!;
-    this.tools.replaceChildren(code!.files.length ? choice : h("span", { class: "dim" }, "no source lines"), file?.changed ? h("span", { class: "warning" }, file.changed) : h("span"),
-      file?.missing ? h("span", { class: "warning" }, file.missing) : h("span"), code!.lines && file ? h("span", { class: "dim clip", title: code!.lines }, code!.lines) : h("span"), h("span", { class: "grow" }),
+    this.tools.replaceChildren(code!.files.length ? choice : h("span", { class: "dim" }, "no source lines"), file?.changed ? h("span", { class: "warning clip", title: file.changed }, file.changed) : h("span"),
+      file?.missing ? h("span", { class: "warning clip", title: file.missing }, file.missing) : h("span"), code!.lines && file ? h("span", { class: "dim clip", title: code!.lines }, code!.lines) : h("span"), h("span", { class: "grow" }),
       h("span", { class: "dim clip", title: kernel.name }, kernel.short),
       button("Show selection in graph", () => update({ view: "graph" }), { disabled: !state.selection.length }));
   }
