@@ -99,7 +99,7 @@ def test_finding_at_the_bar_fails_and_is_explained(tmp_path, run):
     assert status == 1
     assert "FAILED" in out
     assert "[bank-conflict]" in out
-    assert "transpose(float *)+0x30" in out
+    assert "at pc 0x30: 4-byte shared" in out
     assert "496 wavefronts" in out
 
 
@@ -141,7 +141,7 @@ def test_ignored_finding_does_not_fail(tmp_path, run):
     )
     status, out, _ = run("check", folder, "--rules", rules)
     assert status == 0
-    assert "1 are ignored by the rules" in out
+    assert "1 is ignored by the rules" in out
 
 
 def test_ignore_is_for_the_kernel_it_names():
@@ -209,7 +209,7 @@ def test_finding_that_is_gone_is_mentioned(tmp_path, run):
     run("check", write(tmp_path / "run", kernel()), "--baseline", baseline, "--write-baseline")
     status, out, _ = run("check", write(tmp_path / "fixed", kernel(conflicted=False)), "--baseline", baseline)
     assert status == 0
-    assert "1 of the baseline are gone" in out
+    assert "1 of the baseline is gone" in out
 
 
 def test_known_finding_that_became_worse_is_new(tmp_path, run):

@@ -33,6 +33,7 @@ from cuvein.report import numbers
 from cuvein.report.document import DocumentReport
 from cuvein.report.summary import summarise
 from cuvein.report.terminal import TerminalReport
+from cuvein.source import Locator
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -337,7 +338,7 @@ def cuvein(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
 def test_piped_report_is_plain(folder: Path) -> None:
     done = cuvein("report", str(folder))
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == TerminalReport(100).render(
+    assert done.stdout == TerminalReport(100, locator=Locator.beside(folder)).render(
         [profile(1), profile(2, name="other(int)", mangled="_Z5otheri")]
     )
 

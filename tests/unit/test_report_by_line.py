@@ -17,6 +17,7 @@ from cuvein.profile.model import Edge, Function, LaunchProfile
 from cuvein.report.by_line import LineDocument, LineReport, by_line
 from cuvein.report.listing import Listing
 from cuvein.report.summary import summarise
+from cuvein.report.terminal import TerminalReport
 from cuvein.source import Locator, record_run
 from golden.modules.recorded import FOLDER, module
 from reference.sample import PROFILE
@@ -91,6 +92,26 @@ def test_the_text_names_line_source_callers_and_numbers(tmp_path: Path) -> None:
     assert "grid 100 %" in library
 
 
+def test_the_report_by_kernel_shows_the_line_where_it_fits(tmp_path: Path) -> None:
+    locator = locator_of(tmp_path, "linked")
+    wide = TerminalReport(100, locator=locator).render([profile_of("linked")])
+    assert re.search(r"0x00c0 +kernel_part\.cu:7 +read global 4", wide)
+    narrow = TerminalReport(60, locator=locator).render([profile_of("linked")])
+    assert "kernel_part.cu" not in narrow
+    assert "No source lines" not in wide + narrow
+
+
+def test_the_report_by_kernel_says_what_to_do_about_missing_lines(tmp_path: Path) -> None:
+    text = TerminalReport(200, locator=locator_of(tmp_path, "no_lines")).render([profile_of("no_lines")])
+    assert "No source lines: the module has no line information; compile with -lineinfo" in text
+
+
+def test_modules_are_found_below_any_folder_that_profiles_are_found_in(tmp_path: Path) -> None:
+    locator_of(tmp_path / "run" / "profiles", "linked")
+    groups = by_line(summarise([profile_of("linked")]), Locator.beside(tmp_path))
+    assert [group.why for group in groups] == [None, None]
+
+
 def test_what_has_no_line_is_listed_by_function_with_the_reason(tmp_path: Path) -> None:
     text = LineReport(locator_of(tmp_path, "partial"), Listing()).render([profile_of("partial")])
     assert "library (line not known)" in text
@@ -110,7 +131,7 @@ def test_a_missing_source_file_is_said_in_place_of_the_text(tmp_path: Path) -> N
     assert line["text"] is None
     assert line["text_missing"].startswith("the source file /kernels/kernel_part.cu is not here")
     text = LineReport(locator, Listing()).render([profile_of("linked")])
-    assert "(the source file /kernels/kernel_part.cu is not here)" in text
+    assert text.count("the source file /kernels/kernel_part.cu is not here; name its folder with") == 1
 
 
 def test_only_the_first_lines_are_listed_and_the_rest_counted(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_untouched_allocations_are_left_out() -> None:
 
 def test_the_text_names_object_size_share_footprint_and_kernels() -> None:
     text = ObjectReport(Listing(120)).render([launch()])
-    assert "device allocation at 0x7f0000000000  1.00 KiB  88.5 % of all bytes" in text
+    assert "device allocation at 0x7f0000000000  1.00 KiB  88.5 % of all bytes in global memory" in text
     assert "touched by 1 launch, footprint 512 B, 50.0 % of the object" in text
     assert re.search(r"read stage +4× +2\.00 KiB +1\.00× +block 75\.0 %, cold 25\.0 %", text)  # noqa: RUF001
     assert re.search(r"read stage \+ others +– +48 B", text)  # noqa: RUF001

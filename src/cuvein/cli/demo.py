@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -45,11 +46,12 @@ def demo(
         folders.make(profiles, replace=True)
         status = _recorded(recording, profiles, trace)
     if status is Status.OK or any(profiles.glob("process-*/launch-*.json")):
-        text = report.make(report.Format.TEXT, top=10).render(read_all(profiles))
+        text = report.make([profiles], report.Format.TEXT, top=10).render(read_all(profiles))
         sys.stdout.write(text)
-        plain = report.plain().render(read_all(profiles))
+        plain = report.plain(profiles).render(read_all(profiles))
         (output / "report.txt").write_text(plain, encoding="utf-8")
         messages.say(f"trace, profiles and report.txt are in {output}")
+        messages.say(f"what to change: cuvein report --by finding {shlex.quote(str(profiles))}")
     raise typer.Exit(int(status))
 
 

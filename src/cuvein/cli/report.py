@@ -23,6 +23,7 @@ from cuvein.report.document import DocumentReport
 from cuvein.report.html import write_report
 from cuvein.report.listing import Listing
 from cuvein.report.terminal import TerminalReport
+from cuvein.source import Locator
 
 __all__ = ["Format", "chosen", "make", "plain", "report"]
 
@@ -83,7 +84,7 @@ def report(
         write_report(chosen(paths, kernel, launch), paths, html, roots=source_root or ())
         return
     if by is View.KERNEL:
-        made = make(format, top)
+        made = make(paths, format, top)
     elif by is View.FINDING:
         made = _findings(paths, format, top)
     else:
@@ -92,14 +93,16 @@ def report(
     sys.stdout.write(made.render(chosen(paths, kernel, launch)))
 
 
-def make(format: Format, top: int) -> Report:  # noqa: A002
+def make(paths: list[Path], format: Format, top: int) -> Report:  # noqa: A002
     """Make the report by kernel that fits where standard output goes."""
-    return DocumentReport() if format is Format.JSON else TerminalReport(**_appearance(), top=top)
+    if format is Format.JSON:
+        return DocumentReport()
+    return TerminalReport(**_appearance(), top=top, locator=Locator.beside(*paths, sass=False))
 
 
-def plain() -> Report:
+def plain(path: Path) -> Report:
     """Make the report for a file."""
-    return TerminalReport()
+    return TerminalReport(locator=Locator.beside(path, sass=False))
 
 
 def _findings(paths: list[Path], format: Format, top: int) -> Report:  # noqa: A002

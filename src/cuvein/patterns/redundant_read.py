@@ -50,10 +50,10 @@ def _find(graph: Graph, thresholds: Thresholds) -> Iterator[Detection]:
 def _describe(node: Node, kind: str, after: dict[str, int], non_cold: int) -> Description:
     redundant = after["read"] + after["write"]
     full = redundant == non_cold
-    of_reuse = "so is all of its reuse" if full else f"{percent(redundant / non_cold)} of its reuse"
+    of_reuse = "all" if full else percent(redundant / non_cold)
     return Description(
         f"{percent(redundant / node.bytes)} of the bytes were last {_WORDS[kind]} by the same thread, "
-        f"{of_reuse}.",
+        f"which is {of_reuse} of its reuse.",
         {
             "kind": kind,
             "degree": "full" if full else "partial",

@@ -43,10 +43,9 @@ def _describe(graph: Graph, subgraph: Subgraph) -> Description:
     threads = prod(launch.grid) * prod(launch.block)
     registers = -(-subgraph.footprint // (threads * _REGISTER_BYTES))
     return Description(
-        "No two threads share this shared memory: each byte is only ever touched again by the thread before "
-        f"({amount(thread)} of reuse on {amount(subgraph.footprint)}; registers needed for each thread of "
-        f"the "
-        f"launch: {registers:,}).",
+        "No two threads share this shared memory: only one thread ever touches a byte "
+        f"({amount(thread)} of reuse on {amount(subgraph.footprint)}; registers needed in each "
+        f"thread of the launch: {registers:,}).",
         {
             "thread_bytes": thread,
             "footprint_bytes": subgraph.footprint,

@@ -14,7 +14,7 @@ from cuvein.report import numbers, style
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
@@ -26,6 +26,7 @@ __all__ = ["share", "table"]
 
 # How much a line tells.
 _SHORT, _MEDIUM, _FULL = range(3)
+_LINE_WIDTH = 24
 # From the thresholds of the patterns on, a ratio is worth a look.
 _THRESHOLDS = Thresholds()
 
@@ -39,7 +40,13 @@ def share(labels: Counter[LabelName], whole: int) -> Text:
 
 
 def table(
-    kernel: KernelSummary, listed: Sequence[AccessSummary], console: Console, width: int, glyphs: Glyphs
+    kernel: KernelSummary,
+    listed: Sequence[AccessSummary],
+    lines: Mapping[AccessKey, str],
+    console: Console,
+    *,
+    width: int,
+    glyphs: Glyphs,
 ) -> Table:
     """Make the table, one line a program counter, with as many columns as fit.
 
@@ -48,7 +55,9 @@ def table(
     kernel
         Whose instructions they are.
     listed
-        The lines, in order.
+        The accesses, in order.
+    lines
+        Source line (``file:line``) of each access that has one.
     console
         What it will be printed on.
     width
@@ -57,16 +66,25 @@ def table(
         Characters to use.
     """
     options = console.options.update(width=10_000)
-    for detail in (_FULL, _MEDIUM):
-        result = _table(kernel, listed, detail, glyphs)
+    # A source line tells more than the further numbers, so it goes last.
+    for detail in (_FULL, _MEDIUM, _SHORT):
+        result = _table(kernel, listed, lines, detail, glyphs)
         if Measurement.get(console, options, result).maximum <= width:
             return result
-    return _table(kernel, listed, _SHORT, glyphs)
+    return _table(kernel, listed, {}, _SHORT, glyphs)
 
 
-def _table(kernel: KernelSummary, listed: Sequence[AccessSummary], detail: int, glyphs: Glyphs) -> Table:
+def _table(
+    kernel: KernelSummary,
+    listed: Sequence[AccessSummary],
+    lines: Mapping[AccessKey, str],
+    detail: int,
+    glyphs: Glyphs,
+) -> Table:
     result = Table(box=None, header_style="dim", padding=(0, 1 if detail == _SHORT else 2, 0, 0))
     result.add_column("pc", no_wrap=True, overflow="ellipsis", max_width=28)
+    if lines:
+        result.add_column("line", no_wrap=True)
     result.add_column("access", no_wrap=True)
     for name in ("times", "bytes") if detail == _SHORT else ("executions", "bytes"):
         result.add_column(name, justify="right", no_wrap=True)
@@ -80,6 +98,7 @@ def _table(kernel: KernelSummary, listed: Sequence[AccessSummary], detail: int, 
     for access in listed:
         cells = [
             place(access.key, access.function, kernel),
+            *([Text(_line(lines.get(access.key, glyphs.dash), glyphs))] if lines else []),
             Text(_kind(access, detail)),
             Text(executions(access.executions)),
             Text(numbers.amount(access.bytes)),
@@ -101,6 +120,15 @@ def place(key: AccessKey, function: str, kernel: KernelSummary) -> Text:
     if key.function == kernel.mangled:
         return Text(offset)
     return Text(f"{offset} {style.printable(function.partition('(')[0])}")
+
+
+def _line(text: str, glyphs: Glyphs) -> str:
+    """Shorten the file's name, never the number behind it."""
+    file, colon, number = text.rpartition(":")
+    if len(text) <= _LINE_WIDTH or not colon:
+        return text
+    kept = max(1, _LINE_WIDTH - len(number) - 1 - len(glyphs.ellipsis))
+    return f"{file[:kept]}{glyphs.ellipsis}:{number}"
 
 
 def _kind(access: AccessSummary, detail: int) -> str:

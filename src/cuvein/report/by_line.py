@@ -69,7 +69,7 @@ class LineGroup:
         """``file:line`` with the file's name only, or what stands for it."""
         if not self.frames:
             return f"{short(self.function)} (line not known)"
-        return _place(self.frames[0])
+        return style.printable(self.frames[0].place)
 
 
 def by_line(summary: Summary, locator: Locator) -> list[LineGroup]:
@@ -116,31 +116,36 @@ class LineReport:
         shown = groups[: self._top] if self._top else groups
         sections = [self._section(group, whole) for group in shown]
         notes = [str(group.why) for group in groups if group.why is not None]
-        notes += self._locator.problems + [change for group in shown if (change := self._change(group))]
+        notes += self._locator.problems + [note for group in shown if (note := self._source_note(group))]
         title = "Source lines by bytes accessed"
         return self._listing.render(summary, title, sections, len(groups), list(dict.fromkeys(notes)))
 
-    def _change(self, group: LineGroup) -> str | None:
+    def _source_note(self, group: LineGroup) -> str | None:
+        """Say why the source is not shown, or that it has changed."""
         if not group.frames:
             return None
         file = self._locator.sources(group.module).file(group.frames[0].file)
-        return None if isinstance(file, Missing) else file.changed
+        if not isinstance(file, Missing):
+            text = file.line(group.frames[0].line)
+            return str(text) if isinstance(text, Missing) else file.changed
+        return str(file)
 
     def _section(self, group: LineGroup, whole: int) -> Section:
         heading = Text(group.place, "bold")
         heading.append(f"  {numbers.percent(group.bytes, whole)} of all bytes", "dim")
-        details = [self._text(group)] if group.frames else []
-        details += [Text(f"inlined at {_place(frame)}", "dim") for frame in group.frames[1:]]
+        details = self._text(group)
+        details += [Text(f"inlined at {style.printable(frame.place)}", "dim") for frame in group.frames[1:]]
         names = sorted(short(name) for name in group.kernels)
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         details.append(Text(f"in {', '.join(names[:3])}{more}", "dim"))
         return Section(heading, details, _rows(group))
 
-    def _text(self, group: LineGroup) -> Text:
-        text = self._locator.text(group.module, group.frames[0])
-        if isinstance(text, Missing):
-            return Text(f"({text.why})", "dim")
-        return Text(style.printable(text.strip().expandtabs(1)))
+    def _text(self, group: LineGroup) -> list[Text]:
+        """Give the line's text; why it is missing is said once for all lines, at the end."""
+        text = self._locator.text(group.module, group.frames[0]) if group.frames else None
+        if text is None or isinstance(text, Missing):
+            return []
+        return [Text(style.printable(text.strip().expandtabs(1)))]
 
 
 class LineDocument:
@@ -186,10 +191,6 @@ def _rows(group: LineGroup) -> list[Row]:
 
 def _heaviest(group: LineGroup) -> list[tuple[AccessKind, Tally]]:
     return sorted(group.kinds.items(), key=lambda item: (-item[1].bytes, item[0]))
-
-
-def _place(frame: Frame) -> str:
-    return style.printable(f"{frame.file.rsplit('/', 1)[-1]}:{frame.line}")
 
 
 def _instruction(access: AccessSummary, source: NodeSource) -> dict[str, Any]:

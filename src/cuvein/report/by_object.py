@@ -160,7 +160,7 @@ def _section(group: ObjectGroup, whole: int) -> Section:
     heading = Text(style.printable(data_object.name), "bold")
     if data_object.size is not None:
         heading.append(f"  {numbers.amount(data_object.size)}")
-    heading.append(f"  {numbers.percent(group.bytes, whole)} of all bytes", "dim")
+    heading.append(f"  {numbers.percent(group.bytes, whole)} of all bytes in global memory", "dim")
     launches = f"touched by {group.launches:,} launch{'' if group.launches == 1 else 'es'}"
     rows = [
         *((group.alone[key].bytes, Row(_row_name(key), group.alone[key])) for key in group.alone),

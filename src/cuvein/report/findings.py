@@ -1,4 +1,4 @@
-"""Findings as text: the view of ``cuvein report --findings`` and the verdict of ``cuvein check``."""
+"""Findings as text: the view of ``cuvein report --by finding`` and the verdict of ``cuvein check``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from cuvein.patterns import Effect, Severity
 from cuvein.report import findings_words as words
 
 if TYPE_CHECKING:
+    from collections.abc import Sized
+
     from cuvein.findings.analysis import Report
     from cuvein.findings.checking import Verdict
     from cuvein.patterns import Finding
@@ -61,19 +63,18 @@ def verdict_text(verdict: Verdict, width: int = 100, *, colour: bool = False, to
     if len(shown) < len(verdict.failing):
         writer.line(f"{len(verdict.failing) - len(shown):,} more; --top 0 shows all.")
     counts = [
-        (len(verdict.failing), f"reach the bar ({verdict.bar})"),
-        (len(verdict.below), "are below it"),
-        (len(verdict.known), "are in the baseline"),
-        (len(verdict.ignored), "are ignored by the rules"),
+        (len(verdict.failing), f"{_verb(verdict.failing, 'reaches', 'reach')} the bar ({verdict.bar})"),
+        (len(verdict.below), f"{_verb(verdict.below, 'is', 'are')} below it"),
+        (len(verdict.known), f"{_verb(verdict.known, 'is', 'are')} in the baseline"),
+        (len(verdict.ignored), f"{_verb(verdict.ignored, 'is', 'are')} ignored by the rules"),
     ]
     writer.paragraph(
         "; ".join(f"{count:,} {what}" for count, what in counts if count or what.startswith("reach")) + "."
     )
     if verdict.gone:
         writer.paragraph(
-            f"{len(verdict.gone):,} of the baseline are gone; write it anew with --write-baseline to keep "
-            f"them from "
-            "coming back."
+            f"{len(verdict.gone):,} of the baseline {_verb(verdict.gone, 'is', 'are')} gone; write it anew "
+            "with --write-baseline, so that what is gone cannot come back unseen."
         )
     writer.line(f"{writer.paint('passed', '32') if verdict.passed else writer.paint('FAILED', '1;31')}")
     return writer.text()
@@ -90,6 +91,10 @@ def _title(report: Report) -> str:
         f"{_plural(len({each.kernel.mangled for each in report.kernels}), 'kernel', 'kernels')}, "
         f"{_plural(len(report.findings), 'finding', 'findings')}{counted}"
     )
+
+
+def _verb(found: Sized, one: str, many: str) -> str:
+    return one if len(found) == 1 else many
 
 
 def _plural(number: int, one: str, many: str) -> str:
@@ -144,7 +149,9 @@ class _Writer:
         for position, place in enumerate(finding.places[:_PLACES]):
             lead = "after " if race and position else "at "
             self.paragraph(
-                f"{lead}{words.printable(words.location(place))}: {words.instruction(place)}", 5, 4
+                f"{lead}{words.printable(words.location(place, finding.kernel))}: {words.instruction(place)}",
+                5,
+                4,
             )
         more = len(finding.places) - _PLACES
         if more > 0:

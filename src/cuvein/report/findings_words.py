@@ -25,10 +25,20 @@ def heading(finding: Finding) -> str:
     return f"{finding.title} ({finding.variant})" if finding.variant else finding.title
 
 
-def location(place: Place) -> str:
-    """Return where an instruction is: source line if known, function and PC in any case."""
-    at = f"{place.function}+{place.pc:#x}"
-    return f"{place.source.file}:{place.source.line} ({at})" if place.source else at
+def location(place: Place, kernel: Kernel | None = None) -> str:
+    """Return where an instruction is: source line if known, function and PC in any case.
+
+    Below a heading that names the ``kernel`` its name is not repeated, and of a file that is not below the
+    working directory only the name is given, which fits a line.
+    """
+    own = kernel is not None and place.function == kernel.name
+    at = f"pc {place.pc:#x}" if own else f"{place.function}+{place.pc:#x}"
+    if place.source is None:
+        return at
+    file = place.source.file
+    if kernel and file.startswith("/"):
+        file = file.rsplit("/", 1)[-1]
+    return f"{file}:{place.source.line} ({at})"
 
 
 def instruction(place: Place) -> str:

@@ -14,14 +14,16 @@ from rich.text import Text
 from cuvein.graph.labels import LABELS
 from cuvein.report import accesses, coverage, numbers, style
 from cuvein.report.summary import summarise
+from cuvein.source import Missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from rich.console import RenderableType
 
     from cuvein.profile.model import LabelName, LaunchProfile
-    from cuvein.report.summary import KernelSummary, LaunchShape, Summary
+    from cuvein.report.summary import AccessKey, AccessSummary, KernelSummary, LaunchShape, Summary
+    from cuvein.source import Locator
 
 __all__ = ["TerminalReport"]
 
@@ -42,16 +44,25 @@ class TerminalReport:
         Whether the output can show other characters than ASCII.
     top
         How many of the heaviest program counters to list for each kernel; 0 for all.
+    locator
+        Knows the source lines; without it none are shown.
     """
 
     def __init__(
-        self, width: int = 100, *, colour: bool = False, unicode: bool = True, top: int = 10
+        self,
+        width: int = 100,
+        *,
+        colour: bool = False,
+        unicode: bool = True,
+        top: int = 10,
+        locator: Locator | None = None,
     ) -> None:
         self._width = max(width, _MINIMUM_WIDTH)
         self._colour = colour
         self._unicode = unicode
         self._glyphs = style.Glyphs.choose(unicode=unicode)
         self._top = top
+        self._locator = locator
 
     def render(self, profiles: Iterable[LaunchProfile]) -> str:
         """Make the report; see :class:`cuvein.report.Report`."""
@@ -206,8 +217,28 @@ class TerminalReport:
             title += f" ({len(shown)} of {len(listed)}; --top 0 lists all)"
         yield Text("  " + title, "bold")
         indent = 4 if self._width >= _WIDE else 2
-        table = accesses.table(kernel, shown, console, self._width - indent, self._glyphs)
+        lines, remedy = self._lines(kernel, shown)
+        table = accesses.table(kernel, shown, lines, console, width=self._width - indent, glyphs=self._glyphs)
         yield Padding(table, (0, 0, 0, indent))
+        if remedy is not None:
+            yield Padding(Text(f"No source lines: {style.printable(remedy)}.", "dim"), (0, 0, 0, indent))
+
+    def _lines(
+        self, kernel: KernelSummary, shown: Sequence[AccessSummary]
+    ) -> tuple[dict[AccessKey, str], str | None]:
+        """Source lines by access, and where there is none at all, why and what to do."""
+        if self._locator is None:
+            return {}, None
+        lines: dict[AccessKey, str] = {}
+        missing: Missing | None = None
+        for access in shown:
+            key = access.key
+            found = self._locator.place(kernel.module, key.function, key.pc, kernel.mangled)
+            if isinstance(found.frames, Missing):
+                missing = missing or found.frames
+            else:
+                lines[key] = style.printable(found.frames[0].place)
+        return lines, str(missing) if missing is not None and not lines else None
 
     def _legend(self, summary: Summary) -> RenderableType:
         present: set[LabelName] = {label for kernel in summary.kernels for label in kernel.by_label()}

@@ -34,6 +34,11 @@ class Frame:
     line: int
     function: str | None
 
+    @property
+    def place(self) -> str:
+        """``file:line``, the file without its folder."""
+        return f"{self.file.rsplit('/', 1)[-1]}:{self.line}"
+
 
 @dataclass(frozen=True)
 class LineCoverage:

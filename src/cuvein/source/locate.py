@@ -45,7 +45,7 @@ class NodeSource:
         """``file:line`` of the innermost frame, the file without its folder."""
         if isinstance(self.frames, Missing):
             return None
-        return f"{self.frames[0].file.rsplit('/', 1)[-1]}:{self.frames[0].line}"
+        return self.frames[0].place
 
 
 class Locator:
@@ -92,14 +92,14 @@ class Locator:
         sources: Iterable[ModuleSource] = (),
         check: bool = False,
     ) -> Locator:
-        """Make a locator for launch profiles: files, their folders, or the folder of a whole run.
+        """Make a locator for launch profiles: files, or folders that hold some at any depth.
 
         Modules and sources are looked for beside the profiles.
         """
         folders: dict[Path, None] = {}
         for path in profiles:
             folder = path if path.is_dir() else path.parent
-            folders.update(dict.fromkeys([folder, *sorted(folder.glob("process-*"))]))
+            folders.update(dict.fromkeys([folder, *sorted(folder.rglob("process-*"))]))
         store = ModuleStore(folders, sources)
         recorded: dict[str, RecordedSource] = {}
         problems = []

@@ -33,8 +33,8 @@ class ModuleStore:
     Parameters
     ----------
     folders
-        Folders that hold ``modules/SHA256.cubin``, or hold such folders (``process-*``), or are themselves a
-        folder of cubins. For a launch profile, give its own folder.
+        Folders that hold ``modules/SHA256.cubin``, at any depth, or are themselves a folder of cubins. For a
+        launch profile, give its own folder.
     sources
         Asked after the folders, in order.
     """
@@ -128,5 +128,5 @@ class ModuleStore:
         for folder in self._folders:
             candidates = [folder / "modules" / name, folder / name]
             if folder.is_dir():
-                candidates += sorted(folder.glob(f"process-*/modules/{name}"))
+                candidates += sorted(folder.rglob(f"modules/{name}"))
             yield from (path for path in candidates if path.is_file())

@@ -164,7 +164,7 @@ class SourceFinder:
         if compiled.size and compiled.size != len(data):
             return f"{path} has changed since it was compiled"
         if compiled.time and compiled.time < int(path.stat().st_mtime):
-            return f"{path} was written after it was compiled"
+            return f"{path} is newer than the program that was compiled from it, so lines may have moved"
         return None
 
 
