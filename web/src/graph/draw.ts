@@ -227,9 +227,10 @@ function drawBatched(pen: Pen, graph: GraphView, edges: PlacedEdge[], widths: Wi
     if (batch) batch.push(placed);
     else batches.set(key, [placed]);
   }
-  pen.globalAlpha = alpha;
   pen.setLineDash([]);
   for (const [key, batch] of batches) {
+    // First touches all lead to one node and would hide the rest.
+    pen.globalAlpha = key >> 4 === COLD ? alpha * 0.3 : alpha;
     pen.strokeStyle = look.palette.labels[key >> 4]!;
     pen.lineWidth = (key & 15) * 0.6;
     // One path of thousands of curves is slower to fill in than several short ones.

@@ -7,7 +7,7 @@ import { button, h } from "../dom";
 import * as format from "../format";
 import type { LaunchView, NodeView } from "../model";
 import { LABEL_WORDS, SPACE_WORDS } from "../model";
-import { sum, sumWeights } from "../raw";
+import { sum, sumWeights, weighted } from "../raw";
 import { state, update } from "../state";
 import type { Store } from "../store";
 import type { View } from "./view";
@@ -15,6 +15,8 @@ import type { View } from "./view";
 interface Pair { before: NodeView | null; after: NodeView | null; change: number }
 
 const ROWS = 200;
+// What a transaction counts for when changes are put in order.
+const TRANSACTION_BYTES = 32;
 // So many launches are named in a list; more are found through the table of launches.
 const CHOICES = 400;
 
@@ -53,7 +55,7 @@ export class DiffView implements View {
           }), row("instructions", launch.instructions, other.instructions, format.count), row("sectors", launch.sectors, other.sectors, format.count), row("wavefronts", launch.wavefronts, other.wavefronts, format.count),
           row("closed subgraphs", before.graph.groups.length, after.graph.groups.length, format.count), row("findings", launch.findings?.length ?? 0, other.findings?.length ?? 0, format.count)))),
       h("section", { class: "box" }, h("h2", {}, "Instructions"), h("p", { class: "dim" }, how(before, after)),
-        h("table", { class: "plain-table pairs" }, h("thead", {}, h("tr", {}, h("th", {}, "before"), h("th", {}, "after"), h("th", {}, "access"), h("th", {}, "traffic by scope"), h("th", { class: "num" }, "bytes"), h("th", { class: "num" }, "change"), h("th", { class: "num", title: "share of the bytes whose scope differs" }, "scope moved"))),
+        h("table", { class: "plain-table pairs" }, h("thead", {}, h("tr", {}, h("th", {}, "before"), h("th", {}, "after"), h("th", {}, "access"), h("th", {}, "traffic by scope"), h("th", { class: "num" }, "bytes"), h("th", { class: "num" }, "change"), h("th", { class: "num", title: "sectors of global and local memory, wavefronts of shared memory" }, "sectors, wavefronts"), h("th", { class: "num", title: "share of the bytes whose scope differs" }, "scope moved"))),
           h("tbody", {}, ...pairs.slice(0, ROWS).map((pair) => this.pair(pair, launch, other, most)))),
         pairs.length > ROWS ? h("p", { class: "dim" }, `The ${ROWS} that changed most, of ${format.count(pairs.length)}.`) : null));
   }
@@ -61,10 +63,11 @@ export class DiffView implements View {
   private pair({ before, after }: Pair, launch: LaunchView, other: LaunchView, most: number): HTMLElement {
     const node = (before ?? after)!;
     const link = (each: NodeView | null, at: LaunchView): Node | string => (each ? button(format.address(each.pc, state.base), () => update({ view: "graph", launch: at.id, selection: [each.id] }), { class: "link mono" }) : h("span", { class: "dim" }, "absent"));
-    const a = before?.bytes ?? 0, b = after?.bytes ?? 0;
+    const a = before?.bytes ?? 0, b = after?.bytes ?? 0, used = before ? transactions(before) : 0, uses = after ? transactions(after) : 0;
     return h("tr", {}, h("td", {}, link(before, launch)), h("td", {}, link(after, other)), h("td", {}, `${node.type} ${SPACE_WORDS[node.space]} ${node.size} B`),
       h("td", { class: "bars" }, before ? trafficBar(before.weights, most, { small: true }) : h("div", { class: "bar small none" }), after ? trafficBar(after.weights, most, { small: true }) : h("div", { class: "bar small none" })),
       h("td", { class: "num" }, `${format.bytes(a)} → ${format.bytes(b)}`), h("td", { class: `num ${a === b ? "dim" : ""}` }, delta(a, b)),
+      h("td", { class: `num ${used === uses ? "dim" : ""}` }, used === uses ? "same" : `${format.count(used)} → ${format.count(uses)}`),
       h("td", { class: "num" }, before && after ? format.percent(totalVariation(before.weights, after.weights)) : ""));
   }
 }
@@ -118,7 +121,12 @@ function align(before: Current, after: Current): Pair[] {
 
 function difference(a: NodeView, b: NodeView): number {
   const before = sumWeights([a]), after = sumWeights([b]);
-  return sum(before.map((weight, label) => Math.abs(weight - after[label]!)));
+  return sum(before.map((weight, label) => Math.abs(weight - after[label]!))) + TRANSACTION_BYTES * Math.abs(transactions(a) - transactions(b));
+}
+
+/** Units in which the memory pipeline serves a node. */
+function transactions(node: NodeView): number {
+  return weighted(node.sectors) + weighted(node.wavefronts);
 }
 
 function byOffset({ graph }: Current): [string, NodeView][] {

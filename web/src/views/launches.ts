@@ -59,7 +59,7 @@ export class LaunchesView implements View {
     this.rows = index.launches.filter((launch) => {
       if (!words.length) return true;
       const kernel = index.kernels[launch.kernel]!;
-      const text = `${launch.sequence} ${kernel.name} ${kernel.mangled} ${launch.grid.join("x")} ${launch.block.join("x")} ${launch.device.name} stream ${launch.stream}`.toLowerCase();
+      const text = `${launch.sequence} ${kernel.name} ${kernel.mangled} ${launch.grid.join("x")} ${launch.block.join("x")} ${launch.device.name} stream ${launch.stream} process ${index.processes[launch.process]!.process.pid}`.toLowerCase();
       return words.every((word) => text.includes(word));
     });
     const column = COLUMNS.find((each) => each.name === name);
