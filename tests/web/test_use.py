@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from cuvein.profile.model import Coverage, Edge
 from cuvein.report.html import write_report
-from reference.sample import PROFILE
+from reference import large
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from cuvein.profile.model import LabelName, LaunchProfile
     from web.conftest import Tab
 
-# The goals on this kind of machine, with head-room for one that is busy with other tests.
-FIRST_VIEW_MS = 2_000
-INTERACTION_MS = 100
-BUSY = 3
 LARGEST = 15_000_000
 
 
@@ -93,92 +83,23 @@ def test_nothing_overflows_at_1280_pixels(tab: Tab, report: Path) -> None:
         assert page.evaluate("document.documentElement.scrollHeight") == 800
 
 
-def test_large_reports_stay_fluid(tab: Tab, tmp_path: Path) -> None:
+def test_large_reports_keep_little_in_the_page(tab: Tab, tmp_path: Path) -> None:
+    """How fast this is, ``benchmarks/page.py`` measures."""
     file = tmp_path / "large.html"
-    write_report(large(), [], file)
+    write_report(large.launches(), [], file)
     assert file.stat().st_size < LARGEST
     page = tab.open(file)
     page.wait_for_selector(".lrow:not(.head)")
-    ready = page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
-    assert ready < FIRST_VIEW_MS * BUSY
-    page.evaluate("location.hash = 'view=graph&launch=large%2F1'")
-    page.wait_for_selector(".panel h2")
-    page.wait_for_timeout(300)
-    step = """name => new Promise(done => {
-        const canvas = document.querySelector(".graph-canvas"), at = window.cuvein.locate(500);
-        const event = {clientX: at.x, clientY: at.y, deltaY: -100, bubbles: true, cancelable: true};
-        const start = performance.now();
-        if (name === "hover") canvas.dispatchEvent(new PointerEvent("pointermove", event));
-        if (name === "zoom") canvas.dispatchEvent(new WheelEvent("wheel", event));
-        if (name === "filter") document.querySelectorAll(".toggle")[1].click();
-        if (name === "select") location.hash = "view=graph&launch=large%2F1&select=500";
-        requestAnimationFrame(() => setTimeout(() => done(performance.now() - start), 0));
-    })"""
-    for name in ("hover", "zoom", "filter", "select"):
-        times = []
-        for _ in range(3):
-            times.append(page.evaluate(step, name))
-            page.wait_for_timeout(120)
-        assert min(times) < INTERACTION_MS * BUSY, (name, times)
-
-
-def large() -> Iterator[LaunchProfile]:
-    """Make 2,000 launches, the first with 1,000 nodes and 10,000 edges."""
-    chance = random.Random(1)
-    kinds = [profile_of(chance, number, 30, 120) for number in range(40)]
-    yield msgspec.structs.replace(profile_of(chance, 99, 1000, 10_000), id="large/1")
-    for number in range(2, 2001):
-        kind = chance.choice(kinds)
-        launch = msgspec.structs.replace(kind.launch, sequence=number)
-        # No two graphs are equal, so that none is stored once for several.
-        first = msgspec.structs.replace(kind.edges[-1], count=number)
-        yield msgspec.structs.replace(
-            kind, id=f"large/{number}", launch=launch, edges=[*kind.edges[:-1], first]
-        )
-
-
-def profile_of(chance: random.Random, kind: int, nodes: int, edges: int) -> LaunchProfile:
-    labels: list[LabelName] = ["thread", "warp_diff_inst", "block", "grid"]
-    weights: dict[tuple[int, int | None, LabelName], int] = {
-        (node, None, "cold"): 4096 for node in range(nodes)
-    }
-    while len(weights) < edges:
-        node = chance.randrange(nodes)
-        # Twelve objects, each with the instructions of one stretch of code.
-        size = -(-nodes // 12)
-        first = node // size * size
-        key = node, chance.randrange(first, min(nodes, first + size)), chance.choice(labels)
-        weights[key] = 4 * 2 ** chance.randrange(20)
-    bytes_of = [0] * nodes
-    for (node, _, _), weight in weights.items():
-        bytes_of[node] += weight
-    name = f"void layer{kind}<float, {kind}>(float const*, float*)"
-    kernel = msgspec.structs.replace(PROFILE.launch.kernel, name=name, mangled=f"_Z{kind}", module=None)
-    function = msgspec.structs.replace(
-        PROFILE.launch.functions[0], name=name, mangled=f"_Z{kind}", size=16 * nodes
-    )
-    return msgspec.structs.replace(
-        PROFILE,
-        launch=msgspec.structs.replace(PROFILE.launch, kernel=kernel, functions=[function], allocations=[]),
-        coverage=Coverage(accesses={}, not_analysed=[], unknown_bytes=0, lost_records=0),
-        nodes=[
-            msgspec.structs.replace(
-                PROFILE.nodes[0],
-                id=node,
-                pc=16 * node,
-                executions=bytes_of[node] // 128,
-                bytes=bytes_of[node],
-                lanes=[(32, bytes_of[node] // 128)],
-                addresses=[(32, bytes_of[node] // 128)],
-                sectors=[(chance.choice([4, 4, 8, 32]), bytes_of[node] // 128)],
-                allocations=[],
-            )
-            for node in range(nodes)
-        ],
-        edges=[
-            Edge(node=node, origin=origin, label=label, bytes=weight, count=weight // 4)
-            for (node, origin, label), weight in sorted(
-                weights.items(), key=lambda item: (item[0][0], item[0][2], item[0][1] or 0)
-            )
-        ],
-    )
+    assert page.locator(".lrow:not(.head)").count() < 60
+    page.locator(".vl").focus()
+    page.keyboard.press("End")
+    page.wait_for_selector(".lrow.focused[aria-rowindex='2001']")
+    page.evaluate("location.hash = 'view=graph&launch=large%2F1&select=500'")
+    page.wait_for_selector(".panel h2 code")
+    assert page.locator(".panel h2").inner_text() == f"0x{16 * 500:04x}"
+    page.keyboard.press("Escape")
+    page.wait_for_selector("text=The 60 heaviest of 1,000")
+    assert page.evaluate("document.querySelectorAll('#app *').length") < 2000
+    page.keyboard.press("4")
+    page.wait_for_selector(".card")
+    assert page.locator(".card").count() <= 100
