@@ -286,7 +286,7 @@ def test_missing_program_is_127(cuvein: Cuvein) -> None:
     assert not list(cuvein.folder.iterdir())
 
 
-@pytest.mark.parametrize("target", ["file", "folder"])
+@pytest.mark.parametrize("target", ["file", "folder", "n" * 5000])
 def test_program_that_is_not_executable_is_126(cuvein: Cuvein, target: str) -> None:
     (cuvein.folder / "file").write_text("text")
     (cuvein.folder / "folder").mkdir()
@@ -493,14 +493,30 @@ def test_force_replaces_profiles_and_nothing_else(cuvein: Cuvein) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["-o", "/proc/nowhere"], ["-o", "file"], ["-o", "file/x"], ["--trace", "no/t"]]
+    "words",
+    [
+        ["-o", "/proc/nowhere"],
+        ["-o", "file"],
+        ["-o", "file/x"],
+        ["--trace", "no/t"],
+        ["--trace", "pipe", "--force"],
+        ["--trace", ".", "--force"],
+    ],
 )
 def test_unwritable_output_is_124_before_the_program_starts(cuvein: Cuvein, words: list[str]) -> None:
     (cuvein.folder / "file").touch()
+    os.mkfifo(cuvein.folder / "pipe")
     done = cuvein.run("run", *words, "--", "touch", "started")
     assert done.returncode == 124
     assert b"Traceback" not in done.stderr
     assert not (cuvein.folder / "started").exists()
+
+
+def test_trace_may_go_into_the_folder_of_the_profiles(cuvein: Cuvein) -> None:
+    scenario = {"profiles": [None], "kernels": [["k", 1, 1]]}
+    words = ["run", "-o", "out", "--trace", "out/t", "--", *cuvein.program(PROGRAM_WITH_CUDA)]
+    assert cuvein.run(*words, scenario=scenario).returncode == 0
+    assert (cuvein.folder / "out" / "t").read_text() == "trace"
 
 
 def test_trace_that_exists_is_not_overwritten(cuvein: Cuvein) -> None:
@@ -529,9 +545,12 @@ def test_default_folders_are_numbered(cuvein: Cuvein) -> None:
         ["--no-such-option", "true"],
         ["--launch-count", "0", "true"],
         ["--workers", "x", "true"],
+        ["--launch-skip", str(2**63), "true"],
+        ["--ring-size", "99999999", "true"],
+        ["--nvtx-include", b"\xff", "true"],
     ],
 )
-def test_wrong_usage_is_2(cuvein: Cuvein, words: list[str]) -> None:
+def test_wrong_usage_is_2(cuvein: Cuvein, words: list[str | bytes]) -> None:
     done = cuvein.run("run", *words)
     assert done.returncode == 2
     assert done.stdout == b""

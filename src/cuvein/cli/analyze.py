@@ -13,8 +13,9 @@ from cuvein.collect import output as folders
 from cuvein.collect.errors import Status
 from cuvein.collect.replay import Replay, replay
 
-__all__ = ["analyze"]
+__all__ = ["MOST_WORKERS", "analyze"]
 
+MOST_WORKERS = 1024
 _MOST = 10
 
 
@@ -31,7 +32,9 @@ def analyze(
             "--output", "-o", metavar="FOLDER", help="Folder for the profiles.", show_default="cuvein-TRACE-N"
         ),
     ] = None,
-    workers: Annotated[int, typer.Option(min=0, help="Threads to use; 0: one a processor.")] = 0,
+    workers: Annotated[
+        int, typer.Option(min=0, max=MOST_WORKERS, help="Threads to use; 0: one a processor.")
+    ] = 0,
     force: Annotated[
         bool, typer.Option("--force", "-f", help="Replace the profiles that are in the folder.")
     ] = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import Annotated
@@ -10,12 +11,15 @@ import typer
 
 import cuvein
 from cuvein import native
-from cuvein.cli import analyze, check, demo, diff, doctor, messages, report, run, schema, trace
+from cuvein.cli import analyze, check, demo, diff, doctor, messages, output, report, run, schema, trace
 from cuvein.cli import open as open_page
 from cuvein.collect.errors import CuveinError, Status
 from cuvein.profile.errors import ProfileReadError, ProfileWriteError
 
 __all__ = ["application", "main"]
+
+# What only writing can run into.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 
 application = typer.Typer(
     name="cuvein",
@@ -62,8 +66,14 @@ application.command("schema")(schema.schema)
 
 def main() -> None:
     """Run the command line and end the process with its exit status."""
+    output.prepare()
     try:
-        application()
+        try:
+            application()
+        finally:
+            # Here a failure still has a sentence and a status; when Python ends it would not.
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except CuveinError as error:
         _end(error.message, error.status)
     except ProfileReadError as error:
@@ -73,9 +83,16 @@ def main() -> None:
     except native.NativeError as error:
         _end(str(error), Status.UNREADABLE_INPUT)
     except BrokenPipeError:
-        # The reader of a pipe has seen enough; what is still buffered must not fail at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(128 + 13)
+        output.give_up()
+        sys.exit(output.CLOSED_PIPE)
+    except OSError as error:
+        output.give_up()
+        where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
+        written = error.errno in _NO_ROOM
+        _end(
+            f"the system refuses to go on: {where}{(error.strerror or str(error)).lower()}.",
+            Status.UNWRITABLE_OUTPUT if written else Status.UNREADABLE_INPUT,
+        )
 
 
 def _end(sentence: str, status: Status) -> None:

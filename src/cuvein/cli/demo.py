@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from cuvein.cli import analyze, messages, progress, report, summary
+from cuvein.cli.output import send, write_file
 from cuvein.collect import example
 from cuvein.collect import output as folders
 from cuvein.collect.errors import CuveinError, Status
@@ -47,9 +47,9 @@ def demo(
         status = _recorded(recording, profiles, trace)
     if status is Status.OK or any(profiles.glob("process-*/launch-*.json")):
         text = report.make([profiles], report.Format.TEXT, top=10).render(read_all(profiles))
-        sys.stdout.write(text)
         plain = report.plain(profiles).render(read_all(profiles))
-        (output / "report.txt").write_text(plain, encoding="utf-8")
+        write_file(output / "report.txt", plain)
+        send(text)
         messages.say(f"trace, profiles and report.txt are in {output}")
         messages.say(f"what to change: cuvein report --by finding {shlex.quote(str(profiles))}")
     raise typer.Exit(int(status))

@@ -40,7 +40,8 @@ def doctor(
     for finding in _findings(self_test=self_test):
         problem |= finding.severity is Severity.PROBLEM
         _print(console, finding)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     if problem:
         console.print(Text("Programs cannot be profiled here; recordings of other machines can be read."))
         raise typer.Exit(int(Status.CANNOT_PROFILE))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, TypedDict
@@ -90,7 +89,7 @@ def report(
     else:
         listing = Listing(**_appearance()) if format is Format.TEXT else None
         made = view(by, listing, paths, top=top, roots=source_root or (), check=True)
-    sys.stdout.write(made.render(chosen(paths, kernel, launch)))
+    output.send(made.render(chosen(paths, kernel, launch)))
 
 
 def make(paths: list[Path], format: Format, top: int) -> Report:  # noqa: A002
@@ -119,8 +118,8 @@ class _Appearance(TypedDict):
 
 
 def _appearance() -> _Appearance:
-    encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
-    return {"width": output.width(), "colour": output.coloured(), "unicode": encoding.startswith("utf")}
+    unicode = output.encoding().startswith("utf")
+    return {"width": output.width(), "colour": output.coloured(), "unicode": unicode}
 
 
 def chosen(paths: list[Path], kernel: str | None, launches: list[int] | None) -> Iterator[LaunchProfile]:

@@ -10,6 +10,7 @@ import typer
 
 from cuvein import native
 from cuvein.cli import messages, summary
+from cuvein.cli.analyze import MOST_WORKERS
 from cuvein.collect.configuration import Selection
 from cuvein.collect.launch import Request, launch
 from cuvein.source import record_run
@@ -19,6 +20,8 @@ __all__ = ["run"]
 _SELECTION = "Which launches to profile"
 _OUTPUT = "What to write, and where"
 _ENGINE = "Engine"
+_LARGEST = 2**63 - 1
+_LARGEST_RING = 1 << 16
 
 
 class Switch(str, enum.Enum):
@@ -59,11 +62,19 @@ def run(
     ] = None,
     launch_skip: Annotated[
         int,
-        typer.Option(min=0, help="Skip this many of the matching launches.", rich_help_panel=_SELECTION),
+        typer.Option(
+            min=0, max=_LARGEST, help="Skip this many of the matching launches.", rich_help_panel=_SELECTION
+        ),
     ] = 0,
     launch_count: Annotated[
         int | None,
-        typer.Option(min=1, help="Then profile this many.", rich_help_panel=_SELECTION, show_default="all"),
+        typer.Option(
+            min=1,
+            max=_LARGEST,
+            help="Then profile this many.",
+            rich_help_panel=_SELECTION,
+            show_default="all",
+        ),
     ] = None,
     profile_from_start: Annotated[
         Switch,
@@ -125,7 +136,10 @@ def run(
     workers: Annotated[
         int,
         typer.Option(
-            min=0, help="Threads that analyse the accesses; 0: one a processor.", rich_help_panel=_ENGINE
+            min=0,
+            max=MOST_WORKERS,
+            help="Threads that analyse the accesses; 0: one a processor.",
+            rich_help_panel=_ENGINE,
         ),
     ] = 0,
     ring_size: Annotated[
@@ -133,6 +147,7 @@ def run(
         typer.Option(
             metavar="MIB",
             min=0,
+            max=_LARGEST_RING,
             help="Memory of the ring between GPU and host in MiB; 0: chosen for you.",
             rich_help_panel=_ENGINE,
         ),
@@ -162,7 +177,7 @@ def run(
             launch_skip=launch_skip,
             launch_count=launch_count,
             profile_from_start=profile_from_start is Switch.ON,
-            nvtx_include=tuple(nvtx_include or ()),
+            nvtx_include=tuple(_utf8("--nvtx-include", name) for name in nvtx_include or ()),
         ),
         output=output,
         force=force,
@@ -184,9 +199,17 @@ def run(
 def _expression(option: str, text: str | None) -> str | None:
     if text is None:
         return None
-    expression = text.removeprefix("regex:")
+    expression = _utf8(option, text.removeprefix("regex:"))
     try:
         native.check_regex(expression)
     except ValueError as error:
         raise typer.BadParameter(f"{option}: {error}") from None
     return expression
+
+
+def _utf8(option: str, text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise typer.BadParameter(f"{option}: the text is not valid UTF-8, as all names are") from None
+    return text

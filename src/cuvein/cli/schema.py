@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
+from cuvein.cli import output
 from cuvein.profile import schema as profile_schema
 
 __all__ = ["schema"]
@@ -11,4 +10,4 @@ __all__ = ["schema"]
 
 def schema() -> None:
     """Print the JSON Schema of a launch profile."""
-    sys.stdout.write(profile_schema.text())
+    output.send(profile_schema.text())

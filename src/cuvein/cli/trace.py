@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from cuvein.cli import messages
+from cuvein.cli import messages, output
 from cuvein.collect.errors import Status
 from cuvein.report import numbers
 from cuvein.trace import LaunchSummary, Summary
@@ -36,8 +36,7 @@ def info(
     Ends with status 123 when the trace is damaged, after showing what is whole.
     """
     summary = look_through(file)
-    for line in _lines(summary, launches):
-        print(messages.printable(line))
+    output.send("".join(f"{messages.printable(line)}\n" for line in _lines(summary, launches)))
     if summary.problem is not None:
         messages.say(f"error: {summary.problem}")
         raise typer.Exit(int(Status.UNREADABLE_INPUT))

@@ -48,5 +48,8 @@ def find(program: str, search: str | None = None) -> str:
     if refused is None:
         where = "" if "/" in program else " in PATH"
         raise CuveinError(Status.NOT_FOUND, f"there is no program {program!r}{where}")
-    why = "it is a folder" if Path(refused).is_dir() else "it has no permission to execute"
+    try:
+        why = "it is a folder" if Path(refused).is_dir() else "it has no permission to execute"
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
     raise CuveinError(Status.NOT_EXECUTABLE, f"cannot execute {refused!r}: {why}")

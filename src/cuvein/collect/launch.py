@@ -91,12 +91,13 @@ def launch(request: Request, warn: Callable[[str], None]) -> Result:
     for sentence in [*_check_driver(), *environment.other_tools(os.environ, monitor)]:
         warn(sentence)
     with ExitStack() as cleanup:
-        if request.trace:
-            output.check_trace(request.trace, replace=request.force)
         folder = _folder(request, cleanup)
         file = folder / output.CONFIGURATION
         variables = environment.prepare(environment.inherited(), monitor, file.absolute(), os.getpid())
         try:
+            if request.trace:
+                # After the folder is made, since the trace may go into it.
+                output.check_trace(request.trace, replace=request.force)
             configuration.write(
                 configuration.make(
                     request.selection,

@@ -100,7 +100,16 @@ def check_trace(file: Path, *, replace: bool) -> None:
     CuveinError
         It exists already, its folder is missing, or it cannot be written.
     """
-    existed = file.exists()
+    try:
+        existed = file.exists()
+        if existed and not file.is_file() and not file.is_char_device():
+            # A pipe without a reader would hold everything up.
+            kind = "folder" if file.is_dir() else "pipe or device"
+            raise CuveinError(
+                Status.UNWRITABLE_OUTPUT, f"{file} is a {kind}; choose a regular file for --trace"
+            )
+    except OSError as error:
+        raise _unwritable(file, error) from None
     if existed and not replace and not file.is_char_device():
         raise CuveinError(
             Status.UNWRITABLE_OUTPUT,
@@ -124,6 +133,9 @@ def check_input(file: Path) -> None:
         It is missing, a folder, or may not be read.
     """
     try:
+        if file.exists() and not file.is_file() and not file.is_dir():
+            # Opening a pipe might never return.
+            raise CuveinError(Status.UNREADABLE_INPUT, f"cannot read {file}: it is not a regular file")
         with file.open("rb"):
             pass
     except OSError as error:

@@ -73,6 +73,9 @@ def run(path: str, arguments: Sequence[str], environment: Mapping[bytes, bytes])
         while True:
             reaped, status = os.waitpid(pid, os.WNOHANG)
             if reaped:
+                # What arrived for the program too late must not end cuvein before it has told of the run.
+                while signal.sigtimedwait(watched, 0):
+                    pass
                 return _ending(pid, status)
             received = signal.sigwaitinfo(watched)
             if received.si_signo in FORWARDED and received.si_code != SI_KERNEL:

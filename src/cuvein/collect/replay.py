@@ -78,6 +78,8 @@ def replay(
             process = profile.process
             folder = output / f"process-{process.pid}"
             _make(folder)
+            # Also what a full disk cuts short has to be known as a folder of cuvein's.
+            write_process(_summary(process, trace, seen, result, finished=False), folder / PROCESS_FILE)
         launch = profile.launch
         write(profile, folder / f"launch-{launch.sequence:06}.json")
         seen[launch.kernel] += 1
@@ -91,16 +93,19 @@ def replay(
         result.damage = str(error)
     if process is not None:
         _write_modules(trace, folder / "modules")
-        write_process(_summary(process, trace, seen, result), folder / PROCESS_FILE)
+        summary = _summary(process, trace, seen, result, finished=result.damage is None)
+        write_process(summary, folder / PROCESS_FILE)
     return result
 
 
-def _summary(process: Process, trace: Path, seen: Counter[Kernel], result: Replay) -> ProcessSummary:
+def _summary(
+    process: Process, trace: Path, seen: Counter[Kernel], result: Replay, *, finished: bool
+) -> ProcessSummary:
     return ProcessSummary(
         format="cuvein process",
         version=VERSION,
         process=process,
-        finished=result.damage is None,
+        finished=finished,
         kernels_seen=[KernelSeen(kernel.name, kernel.mangled, n, n) for kernel, n in seen.most_common()],
         profiles=result.profiles,
         problems=[] if result.damage is None else [result.damage],
