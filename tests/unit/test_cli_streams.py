@@ -121,7 +121,7 @@ def test_signal_that_comes_as_the_program_ends_is_no_interruption(monkeypatch: p
     def late(pid: int, options: int) -> tuple[int, int]:
         ended = wait(pid, options)
         if ended[0]:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
         return ended
 
     monkeypatch.setattr(os, "waitpid", late)

@@ -276,6 +276,19 @@ def test_control_c_reaches_the_program_once_and_cuvein_waits(cuvein: Cuvein) -> 
     assert os.waitstatus_to_exitcode(status) == 7
 
 
+def test_no_thread_of_cuvein_takes_a_signal_meant_for_the_program(cuvein: Cuvein) -> None:
+    text = (
+        "import os, pathlib\n"
+        "tasks = pathlib.Path(f'/proc/{os.getppid()}/task')\n"
+        "for task in tasks.iterdir():\n"
+        "    if int(task.name) != os.getppid():\n"
+        "        print((task / 'status').read_text().partition('SigBlk:')[2].split()[0])\n"
+    )
+    blocked = [int(mask, 16) for mask in cuvein.run("run", "--", *cuvein.program(text)).stdout.split()]
+    wanted = sum(1 << number - 1 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+    assert all(mask & wanted == wanted for mask in blocked)
+
+
 # --- programs that cannot run -------------------------------------------------------------------------------
 
 

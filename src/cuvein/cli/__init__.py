@@ -6,15 +6,28 @@ import signal
 
 __all__ = ["main"]
 
+_FOR_THE_MAIN_THREAD = (
+    signal.SIGINT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+)
+
 
 def main() -> None:
     """Run the command line and end the process with its exit status."""
-    interrupted = signal.getsignal(signal.SIGINT)
-    if interrupted is signal.default_int_handler:
-        # Ctrl-C while modules are still being loaded ends the process without a traceback.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # Libraries start threads while they are loaded (numpy does). A thread that took a signal meant for the
+    # program under test would end cuvein instead, and it keeps the mask that it was born with.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _FOR_THE_MAIN_THREAD)
     from cuvein.cli import application  # noqa: PLC0415 (see above)
 
-    if interrupted is signal.default_int_handler:
-        signal.signal(signal.SIGINT, interrupted)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # Ctrl-C while modules were loaded ends the process here, without a traceback.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    else:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     application.main()
