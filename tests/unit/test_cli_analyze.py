@@ -9,7 +9,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import typer
+from typer.testing import CliRunner
 
+from cuvein.cli.application import application
 from cuvein.profile import read, read_process, violations
 from cuvein.trace import Recorder, TraceWriter, make_launch, make_process
 from cuvein.vocabulary import AccessType, Space
@@ -113,7 +116,7 @@ def test_trace_cut_before_its_first_launch_gives_123_and_no_folder(tmp_path: Pat
 def test_every_flipped_byte_ends_in_a_sentence(tmp_path: Path, trace: Path) -> None:
     whole = trace.read_bytes()
     damaged = tmp_path / "damaged.cvt"
-    for place in range(0, len(whole), max(1, len(whole) // 12)):
+    for place in range(0, len(whole), max(1, len(whole) // 5)):
         damaged.write_bytes(whole[:place] + bytes([whole[place] ^ 0x5A]) + whole[place + 1 :])
         done = cuvein(tmp_path, "analyze", damaged, "-o", f"out-{place}")
         assert done.returncode in (121, 123), place
@@ -181,15 +184,28 @@ def test_info_of_a_damaged_trace_shows_what_is_whole_and_ends_with_123(tmp_path:
     assert "damaged" in done.stderr
 
 
+COMMANDS = ["run", "report", "open", "check", "diff", "analyze", "doctor", "demo", "trace", "schema"]
+
+
+def test_every_command_is_in_the_documentation() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    commands = typer.main.get_command(application).commands  # type: ignore[attr-defined]
+    assert sorted(commands) == sorted(COMMANDS)
+    for name, command in [*commands.items(), ("trace info", commands["trace"].commands["info"])]:
+        assert f"`cuvein {name}" in page
+        # The options of "run" are in tables, those of the others in the line that tells their usage.
+        for parameter in command.params:
+            options = [word for word in [*parameter.opts, *parameter.secondary_opts] if word.startswith("--")]
+            assert not options or any(word in page for word in options) or options == ["--help"], (
+                name,
+                options,
+            )
+
+
 def test_help_and_version_work() -> None:
-    for words in (
-        ["--help"],
-        ["run", "--help"],
-        ["report", "--help"],
-        ["analyze", "--help"],
-        ["trace", "--help"],
-    ):
-        assert cuvein(Path(), *words).returncode == 0
+    for words in ([], *([command] for command in COMMANDS), ["trace", "info"]):
+        # In this process, since starting another one takes far longer than the help.
+        assert CliRunner().invoke(application, [*words, "--help"]).exit_code == 0
     assert cuvein(Path(), "--version").stdout.startswith("cuvein ")
 
 
