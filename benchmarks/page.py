@@ -8,7 +8,9 @@ has drawn the next frame, the median and the largest of 15 each, on a graph of 1
 
 from __future__ import annotations
 
+import datetime
 import json
+import os
 import shutil
 import statistics
 import sys
@@ -48,6 +50,9 @@ def main() -> None:
         start = time.perf_counter()
         write_report(large.launches(), [], file)
         result: dict[str, object] = {
+            "date": datetime.date.today().isoformat(),
+            "cores": os.cpu_count(),
+            "load": round(os.getloadavg()[0], 1),
             "write_ms": round((time.perf_counter() - start) * 1000),
             "bytes": file.stat().st_size,
         }
