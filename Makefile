@@ -43,12 +43,12 @@ lint: setup ## Check style and types: ruff, mypy --strict, clang-format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	git ls-files 'native/*.h' 'native/*.cpp' 'native/*.cu' 'native/*.cuh' 'examples/*.cu' 'tests/*.cu' 'examples/*.h' | xargs $(BIN)/clang-format --dry-run -Werror
+	git ls-files 'native/*.h' 'native/*.cpp' 'native/*.cu' 'native/*.cuh' 'examples/*.cu' 'tests/*.cu' 'tests/*.cpp' 'tests/*.h' 'benchmarks/*.cu' 'examples/*.h' | xargs $(BIN)/clang-format --dry-run -Werror
 
 format: setup ## Rewrite the sources in the project's style
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
-	git ls-files 'native/*.h' 'native/*.cpp' 'native/*.cu' 'native/*.cuh' 'examples/*.cu' 'tests/*.cu' 'examples/*.h' | xargs $(BIN)/clang-format -i
+	git ls-files 'native/*.h' 'native/*.cpp' 'native/*.cu' 'native/*.cuh' 'examples/*.cu' 'tests/*.cu' 'tests/*.cpp' 'tests/*.h' 'benchmarks/*.cu' 'examples/*.h' | xargs $(BIN)/clang-format -i
 
 wheel: $(VENV)/.ready ## Build the wheel into dist/
 	$(BIN)/python -m pip wheel -q --no-deps --no-build-isolation -w dist .

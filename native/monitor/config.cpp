@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint64_t kDefaultRing = uint64_t{64} << 20;
 constexpr uint64_t kSmallestRing = uint64_t{1} << 16;
+constexpr uint64_t kDefaultShadow = uint64_t{32} << 30;
 constexpr uint64_t kLargestRing = uint64_t{1} << 32;
 
 std::string text(const nlohmann::json& document, const char* key) {
@@ -43,7 +44,11 @@ Config from_json(const nlohmann::json& document) {
   config.output = text(document, "output");
   config.trace = text(document, "trace");
   if (!config.trace.empty() && !is_root(document)) config.trace = with_pid(config.trace);
-  config.analyse = text(document, "engine") != "none";
+  const std::string engine = text(document, "engine");
+  config.analyse = engine != "none";
+  // Records are what a trace is made of, and the GPU engine makes none.
+  config.gpu = engine == "gpu" && config.trace.empty() && !config.output.empty();
+  config.shadow_bytes = document.value("shadow_bytes", kDefaultShadow);
   config.empty_patches = document.value("empty_patches", false);
   config.workers = document.value("workers", 0u);
   config.kernel_name = text(document, "kernel_name");

@@ -1,5 +1,6 @@
 #include "monitor/context.h"
 
+#include "model/gpu_engine.h"
 #include "monitor/device.h"
 #include "monitor/sanitizer.h"
 #include "patches/channel.h"
@@ -7,8 +8,9 @@
 namespace cuvein {
 namespace {
 
-// What the patches read of a context, followed by nothing; the slots are addresses only.
-constexpr uint64_t kChannelBytes = 2 * kChannelAlignment;
+// The channel and the GPU engine's memory; the slots are addresses only.
+constexpr uint64_t kChannelBytes = kChannelAlignment + gpu::kMemoryBytes;
+static_assert(gpu::kMemoryBytes >= kChannelAlignment);
 constexpr uint64_t kConsumedBytes = 128;  // behind the ring
 
 }  // namespace

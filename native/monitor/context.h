@@ -9,6 +9,7 @@
 #include <string>
 
 #include "monitor/drain.h"
+#include "monitor/gpu_engine.h"
 #include "monitor/launch.h"
 #include "monitor/output.h"
 #include "patches/channel.h"
@@ -30,6 +31,11 @@ class Context {
   LaunchSlots& slots() { return slots_; }
   Drain& drain() { return *drain_; }
   const void* userdata(uint32_t slot) const { return channel_ + slot; }
+  // Null unless launches may be analysed on the GPU.
+  const std::shared_ptr<GpuEngine>& gpu() const { return gpu_; }
+  void use_gpu(uint64_t budget) {
+    gpu_ = std::make_shared<GpuEngine>(handle_, reinterpret_cast<uint64_t>(channel_), budget);
+  }
 
   // A small number for a stream, in the order of their appearance; 0 is the default stream.
   int stream(CUstream stream);
@@ -46,6 +52,7 @@ class Context {
   bool prepared_ = false;
   LaunchSlots slots_;
   std::unique_ptr<Drain> drain_;
+  std::shared_ptr<GpuEngine> gpu_;
   std::mutex mutex_;
   std::map<CUstream, int> streams_;
   int next_stream_ = 1;

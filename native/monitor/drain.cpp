@@ -6,6 +6,8 @@
 #include <exception>
 #include <memory>
 
+#include "monitor/gpu_engine.h"
+
 namespace cuvein {
 namespace {
 
@@ -159,14 +161,23 @@ uint64_t Drain::ready(uint64_t position) const {
 }
 
 bool Drain::complete(RecordHeader* record) {
-  Launch* launch = slots_->find(record->launch & (kChannelAlignment - 1), record->reserved);
+  Launch* launch = slots_->find(record->launch & kSlotMask, record->reserved);
   if (launch == nullptr) return false;
   if (!launch->begun) output_->begin(launch, device_);
   record->launch = launch->sequence;
   record->pc -= static_cast<int32_t>(static_cast<uint32_t>(launch->entry->pc));
   record->reserved = 0;
   if (record->length != sizeof *record / kRecordUnit) clear_inactive(record);
-  if (record->kind == RecordKind::kThreadExit) {
+  if (record->kind == static_cast<RecordKind>(gpu::kCountRecord)) {
+    if (!launch->aggregate) launch->aggregate = std::make_unique<Aggregate>();
+    launch->aggregate->add(record->address, static_cast<uint64_t>(record->value));
+    record->kind = RecordKind::kPadding;
+  } else if (record->kind == RecordKind::kLaunchEnd) {
+    record->kind = RecordKind::kPadding;
+    launch->ended_on_gpu = true;
+    launch->ended = launch->threads;
+    finished_ = launch;
+  } else if (record->kind == RecordKind::kThreadExit) {
     launch->ended += __builtin_popcount(record->active);
     if (launch->ended >= launch->threads) finished_ = launch;
   }
@@ -219,6 +230,7 @@ bool Drain::pass() {
     if (finished_ != nullptr) {
       forward();
       const std::unique_ptr<Launch> launch = slots_->close(finished_);
+      if (launch->gpu) launch->gpu->ended(*launch);
       output_->end(launch.get(), nullptr);
       --launch->module->open;
     }

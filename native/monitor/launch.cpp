@@ -11,7 +11,7 @@
 namespace cuvein {
 namespace {
 
-constexpr size_t kSlots = kChannelAlignment;
+constexpr size_t kSlots = kLaunchSlots;
 
 }  // namespace
 

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analyzer/aggregate.h"
 #include "analyzer/engine.h"
 #include "monitor/allocations.h"
 #include "monitor/modules.h"
@@ -27,6 +28,8 @@ struct DeviceFacts {
   int minor = 0;
   int multiprocessors = 0;
 };
+
+class GpuEngine;
 
 struct Launch {
   uint32_t sequence = 0;
@@ -44,11 +47,19 @@ struct Launch {
   std::optional<std::array<int64_t, 3>> graph;  // instantiated graph, replay, node
   std::shared_ptr<const AllocationList> allocations;
 
+  // When the GPU engine may take the launch; else why it may not, if that was to be.
+  std::shared_ptr<GpuEngine> gpu;
+  int64_t code_base = 0;  // lowest address of its code, from the entry
+  int ranges_used = 0;    // of the GPU engine
+  std::string host_reason;
+
   // Of the thread that drains the ring.
-  uint64_t threads = 0;  // that have to end
-  uint64_t ended = 0;    // that have ended
-  bool begun = false;    // known to the engine and the trace
-  std::string json;      // the Launch document, while begun
+  std::unique_ptr<Aggregate> aggregate;  // counts of the GPU engine
+  bool ended_on_gpu = false;             // the GPU engine has taken it, and it has ended
+  uint64_t threads = 0;                  // that have to end
+  uint64_t ended = 0;                    // that have ended
+  bool begun = false;                    // known to the engine and the trace
+  std::string json;                      // the Launch document, while begun
 
   LaunchShape shape() const;
   std::string document(const DeviceFacts& device) const;

@@ -5,6 +5,7 @@
 #include "monitor/monitor.h"
 #include "monitor/replay.h"
 #include "monitor/sanitizer.h"
+#include "patches/channel.h"
 
 namespace cuvein {
 namespace {
@@ -113,6 +114,7 @@ const void* Monitor::observe(const Sanitizer_LaunchData& data, const Sanitizer_G
   launch->grid_id = static_cast<uint32_t>(data.gridId);
   ++module->open;
   LaunchSlots& slots = context->slots();
+  Launch* const opened = launch.get();  // owned by the slots until it has run
   uint32_t slot;
   if (node != nullptr) {
     slot = replay_in_progress().slot(context);
@@ -126,7 +128,15 @@ const void* Monitor::observe(const Sanitizer_LaunchData& data, const Sanitizer_G
     return nullptr;
   }
   context->drain().wake();
-  return context->userdata(slot);
+  const void* userdata = context->userdata(slot);
+  if (context->gpu()) {
+    opened->host_reason = context->gpu()->admit(opened, slot, data.hStream);
+    if (opened->host_reason.empty()) {
+      opened->gpu = context->gpu();
+      userdata = reinterpret_cast<const void*>(reinterpret_cast<uint64_t>(userdata) | kGpuCandidate);
+    }
+  }
+  return userdata;
 }
 
 }  // namespace cuvein

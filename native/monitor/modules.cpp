@@ -66,8 +66,7 @@ nlohmann::json function_json(const std::string& symbol, int64_t offset, uint64_t
 
 }  // namespace
 
-Modules::Modules(const Selection& selection, bool empty_patches, std::string patch_folder)
-    : selection_(selection), empty_patches_(empty_patches), patch_folder_(std::move(patch_folder)) {}
+Modules::Modules(const Selection& selection, const Config& config) : selection_(selection), config_(config) {}
 
 std::shared_ptr<Module> Modules::loaded(const Sanitizer_ResourceModuleData& data, bool patch_now) {
   auto module = std::make_shared<Module>();
@@ -81,7 +80,10 @@ std::shared_ptr<Module> Modules::loaded(const Sanitizer_ResourceModuleData& data
       break;
     }
   }
-  if (module->wanted) module->code->image.assign(data.pCubin, data.pCubin + data.cubinSize);
+  if (module->wanted) {
+    module->code->image.assign(data.pCubin, data.pCubin + data.cubinSize);
+    if (config_.gpu) module->code->facts = decode_module(data.pCubin, data.cubinSize);
+  }
   {
     std::lock_guard<std::mutex> lock(mutex_);
     modules_[data.module] = module;
@@ -197,9 +199,10 @@ std::shared_ptr<const Entry> Modules::entry(Module* module, const std::shared_pt
 bool Modules::load_patches(CUcontext context, std::string* error) {
   if (with_patches_.count(context) != 0) return true;
   static const std::vector<std::string> full = {"access", "synchronization", "coverage"};
+  static const std::vector<std::string> on_gpu = {"gpu_access", "gpu_synchronization", "coverage"};
   static const std::vector<std::string> empty = {"empty"};
-  for (const std::string& name : empty_patches_ ? empty : full) {
-    const std::string path = patch_folder_ + "/" + name + ".fatbin";
+  for (const std::string& name : config_.empty_patches ? empty : config_.gpu ? on_gpu : full) {
+    const std::string path = config_.patches + "/" + name + ".fatbin";
     const SanitizerResult result = sanitizer().AddPatchesFromFile(path.c_str(), context);
     if (result != SANITIZER_SUCCESS) {
       *error = "the patches " + path + " could not be loaded: " + sanitizer().text(result);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "monitor/cubin.h"
+#include "monitor/gpu_code.h"
 #include "monitor/selection.h"
 
 namespace cuvein {
@@ -30,9 +31,10 @@ struct Kernel {
 // The machine code of a module, for as long as a launch may still need it.
 struct Code {
   Cubin cubin;
-  std::mutex mutex;         // guards what follows
-  std::vector<char> image;  // empty once it was stored
-  std::string sha256;       // empty before
+  std::vector<CodeFacts> facts;  // by section, of modules with a kernel that matches
+  std::mutex mutex;              // guards what follows
+  std::vector<char> image;       // empty once it was stored
+  std::string sha256;            // empty before
 };
 
 // A kernel as launched from one module: where its code lies.
@@ -60,7 +62,7 @@ struct Module {
 
 class Modules {
  public:
-  Modules(const Selection& selection, bool empty_patches, std::string patch_folder);
+  Modules(const Selection& selection, const Config& config);
 
   std::shared_ptr<Module> loaded(const Sanitizer_ResourceModuleData& data, bool patch_now);
   std::shared_ptr<Module> unloading(CUmodule handle);  // null: not known
@@ -89,8 +91,7 @@ class Modules {
   std::string functions_json(const Module& module, const Kernel& kernel, uint64_t pc, uint64_t size) const;
 
   const Selection& selection_;
-  const bool empty_patches_;
-  const std::string patch_folder_;
+  const Config& config_;
   std::mutex mutex_;  // guards modules_ and kernels_
   std::unordered_map<CUmodule, std::shared_ptr<Module>> modules_;
   std::map<std::string, std::shared_ptr<Kernel>> kernels_;

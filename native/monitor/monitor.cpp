@@ -22,7 +22,7 @@ Monitor::Monitor(Config config)
     : config_(std::move(config)),
       selection_(config_),
       output_(config_),
-      modules_(selection_, config_.empty_patches, config_.patches),
+      modules_(selection_, config_),
       always_(config_.launch_skip == 0 && !config_.launch_count && config_.profile_from_start &&
               config_.nvtx_include.empty()) {
   output_.kernels_of(&modules_);
@@ -109,6 +109,7 @@ void Monitor::context_created(const Sanitizer_ResourceContextData& data) {
       Context::create(data.context, data.device, contexts_.next_id(), config_.ring_bytes, &output_, &error);
   problem(error);
   if (context) {
+    if (config_.gpu) context->use_gpu(config_.shadow_bytes);
     // If it is too early, the context's first module or launch is in time.
     std::string reason;
     context->prepare(&reason);

@@ -2,6 +2,7 @@
 
 #include <cinttypes>
 #include <cstdio>
+#include <stdexcept>
 
 #include "monitor/process.h"
 #include "profile/document.h"
@@ -114,8 +115,24 @@ void Output::end(Launch* launch, const char* incomplete) {
   }
   if (trace_ && !trace_->end(launch->sequence, incomplete)) trace_failed();
   if (engine_) {
-    const Graph graph = engine_->end(launch->sequence);
+    Graph graph = engine_->end(launch->sequence);
     if (incomplete == nullptr && !damage_.empty()) incomplete = damage_.c_str();
+    std::string contradiction;
+    if (launch->ended_on_gpu) {
+      const Aggregate none;
+      const Aggregate& counts = launch->aggregate ? *launch->aggregate : none;
+      contradiction = why_incomplete(counts.findings());
+      try {
+        graph = counts.graph(launch->code_base, graph);
+      } catch (const std::runtime_error& error) {
+        contradiction = error.what();
+      }
+      if (incomplete == nullptr && !contradiction.empty()) incomplete = contradiction.c_str();
+    } else if (launch->gpu && incomplete == nullptr) {
+      ++host_reasons_["another kernel was running on it"];
+    } else if (!launch->host_reason.empty()) {
+      ++host_reasons_[launch->host_reason];
+    }
     write_profile(*launch, graph, incomplete);
   }
 }
@@ -125,7 +142,9 @@ void Output::write_profile(const Launch& launch, const Graph& graph, const char*
   std::snprintf(name, sizeof name, "/launch-%06" PRIu32 ".json", launch.sequence);
   std::string error;
   if (write_atomically(folder_ + name,
-                       profile_document(text(process()), launch.json, graph, "host", incomplete), &error)) {
+                       profile_document(text(process()), launch.json, graph,
+                                        launch.ended_on_gpu ? "gpu" : "host", incomplete),
+                       &error)) {
     ++profiles_;
     // Now and then, so that a program that is killed leaves a description too.
     if ((profiles_ & (profiles_ - 1)) == 0) write_process(false);
@@ -155,6 +174,12 @@ void Output::write_process(bool finished) {
                              {"kernels_seen", kernels},
                              {"profiles", profiles_},
                              {"trace", traced_ ? nlohmann::json(config_.trace) : nlohmann::json()}};
+  if (config_.gpu) {
+    nlohmann::json reasons = nlohmann::json::array();
+    for (const auto& [reason, launches] : host_reasons_)
+      reasons.push_back({{"reason", reason}, {"launches", launches}});
+    document["host_engine"] = reasons;
+  }
   {
     std::lock_guard<std::mutex> lock(problems_mutex_);
     document["problems"] = problems_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -54,7 +55,8 @@ class Output {
   bool trace_dirty_ = false;
   std::string driver_;
   std::set<std::string> modules_written_;
-  std::string damage_;  // why records since were not analysed
+  std::string damage_;                            // why records since were not analysed
+  std::map<std::string, uint64_t> host_reasons_;  // why launches were not analysed on the GPU
   uint64_t profiles_ = 0;
   std::chrono::steady_clock::time_point written_;
   std::atomic<bool> changed_{false};

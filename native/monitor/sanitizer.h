@@ -16,6 +16,7 @@ namespace cuvein {
   F(Alloc)                            \
   F(AllocHost)                        \
   F(MemcpyHostToDeviceAsync)          \
+  F(Memset)                           \
   F(StreamSynchronize)                \
   F(GetStreamHandle)                  \
   F(AddPatchesFromFile)               \

@@ -17,8 +17,12 @@
 
 namespace cuvein {
 
-// Alignment of a channel and number of the launches of one context that can be open at a time.
-constexpr uint64_t kChannelAlignment = uint64_t{1} << 20;
+// Number of the launches of one context that can be open at a time.
+constexpr uint64_t kLaunchSlots = uint64_t{1} << 20;
+constexpr uint64_t kSlotMask = kLaunchSlots - 1;
+// Set in the userdata of a launch that may be analysed on the GPU.
+constexpr uint64_t kGpuCandidate = kLaunchSlots;
+constexpr uint64_t kChannelAlignment = 2 * kLaunchSlots;
 
 constexpr uint64_t kAbsent = 0x7fff7fff7fff7fff;
 constexpr uint32_t kAbsent32 = 0x7fff7fff;

@@ -31,6 +31,14 @@ class Switch(str, enum.Enum):
     OFF = "off"
 
 
+class Engine(str, enum.Enum):
+    """Where accesses are analysed."""
+
+    AUTO = "auto"
+    HOST = "host"
+    GPU = "gpu"
+
+
 class Keep(str, enum.Enum):
     """What to keep of source files; see :func:`cuvein.source.record_run`."""
 
@@ -133,6 +141,14 @@ def run(
         bool,
         typer.Option("--quiet", "-q", help="Say nothing unless something is wrong.", rich_help_panel=_OUTPUT),
     ] = False,
+    engine: Annotated[
+        Engine,
+        typer.Option(
+            help="Where accesses are analysed: by the host, or on the GPU where that is exact (the host does "
+            "the other launches). auto is host for now.",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = Engine.AUTO,
     workers: Annotated[
         int,
         typer.Option(
@@ -168,6 +184,8 @@ def run(
         raise typer.BadParameter("nothing would be kept: --no-profile needs --trace FILE")
     if no_profile and output is not None:
         raise typer.BadParameter("--output is for profiles, which --no-profile does not write")
+    if engine is Engine.GPU and trace is not None:
+        raise typer.BadParameter("--engine gpu makes no records for a trace; leave out one of the two")
     request = Request(
         program=command[0],
         arguments=command[1:],
@@ -183,6 +201,7 @@ def run(
         force=force,
         trace=trace,
         profile=not no_profile,
+        on_gpu=engine is Engine.GPU,
         workers=workers,
         ring_bytes=ring_size << 20,
     )

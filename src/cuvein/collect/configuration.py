@@ -54,7 +54,7 @@ class Configuration(msgspec.Struct, frozen=True):
     output: str
     trace: str | None
     root_pid: int
-    engine: Literal["host", "none"]
+    engine: Literal["host", "gpu", "none"]
     workers: int
     kernel_name: str | None
     exclude_kernel_name: str | None
@@ -72,6 +72,7 @@ def make(
     output: Path,
     trace: Path | None,
     profile: bool,
+    on_gpu: bool,
     workers: int,
     ring_bytes: int,
 ) -> Configuration:
@@ -87,6 +88,8 @@ def make(
         Trace file, or ``None`` for none.
     profile
         ``False`` records the trace only.
+    on_gpu
+        Analyse on the GPU what can be analysed there exactly.
     workers
         Threads of the host engine, 0 for one a processor.
     ring_bytes
@@ -104,7 +107,7 @@ def make(
         output=str(output.absolute()),
         trace=str(trace.absolute()) if trace else None,
         root_pid=0,
-        engine="host" if profile else "none",
+        engine=("gpu" if on_gpu else "host") if profile else "none",
         workers=workers,
         kernel_name=selection.kernel_name,
         exclude_kernel_name=selection.exclude_kernel_name,

@@ -47,6 +47,8 @@ class Request:
         Trace file to record, or ``None``.
     profile
         ``False`` records the trace only.
+    on_gpu
+        Analyse on the GPU what can be analysed there exactly.
     workers, ring_bytes
         Threads of the engine and size of the ring; 0 leaves both to the monitor.
     """
@@ -58,6 +60,7 @@ class Request:
     force: bool = False
     trace: Path | None = None
     profile: bool = True
+    on_gpu: bool = False
     workers: int = 0
     ring_bytes: int = 0
 
@@ -104,6 +107,7 @@ def launch(request: Request, warn: Callable[[str], None]) -> Result:
                     output=folder,
                     trace=request.trace,
                     profile=request.profile,
+                    on_gpu=request.on_gpu,
                     workers=request.workers,
                     ring_bytes=request.ring_bytes,
                 ),

@@ -27,6 +27,7 @@ __all__ = [
     "KernelSeen",
     "Launch",
     "LaunchProfile",
+    "LeftToHost",
     "Node",
     "NotAnalysed",
     "Process",
@@ -223,12 +224,20 @@ class KernelSeen(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     selected: Count
 
 
+class LeftToHost(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Launches that the host engine analysed although the GPU engine was asked for, and why."""
+
+    reason: str
+    launches: Count
+
+
 class ProcessSummary(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What happened in one process: the file ``process.json`` beside its launch profiles.
 
     It is written when the process starts and again when it ends; ``finished`` is false in between, and stays
     so when the process was killed. ``profiles`` is how many launch profiles were written, ``problems`` are
-    sentences for the user, ``trace`` is the trace file, if one was asked for.
+    sentences for the user, ``trace`` is the trace file, if one was asked for. ``host_engine`` says which
+    launches were left to the host engine where the GPU engine was asked for.
     """
 
     format: Literal["cuvein process"]
@@ -239,3 +248,4 @@ class ProcessSummary(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     profiles: Count
     problems: list[str]
     trace: str | None
+    host_engine: list[LeftToHost] = msgspec.field(default_factory=list)

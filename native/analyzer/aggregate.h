@@ -1,0 +1,33 @@
+// The PCDepGraph of a launch from the counts that the GPU engine keeps of it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "analyzer/graph.h"
+#include "model/gpu_engine.h"
+
+namespace cuvein {
+
+class Aggregate {
+ public:
+  // Counts of one key add up.
+  void add(uint64_t key, uint64_t count) { counts_[key] += count; }
+
+  // What the GPU found that makes the graph not exact, or a part of it not known.
+  uint32_t findings() const;
+
+  // `base`: the lowest known address of code, from the entry of the kernel. `host` is the host engine's graph
+  // of the launch, whose instructions that were not analysed are taken over. Throws std::runtime_error when
+  // the counts contradict one another.
+  Graph graph(int64_t base, const Graph& host) const;
+
+ private:
+  std::map<uint64_t, uint64_t> counts_;
+};
+
+// A sentence for findings that make the graph incomplete; empty: none of them.
+std::string why_incomplete(uint32_t findings);
+
+}  // namespace cuvein

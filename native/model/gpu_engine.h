@@ -1,0 +1,203 @@
+// What the host and the patches of the GPU engine share: the state in device memory, what the host says of a
+// launch, and how counts are keyed. Plain data, usable from CUDA and C++.
+//
+// The engine lies behind the channel of its context. A launch that may use it has kGpuCandidate set in its
+// userdata; the first of its warps to run takes the engine, or leaves the launch to the host engine when
+// another launch has it. So a launch waits for nobody, and one engine a context is enough.
+#pragma once
+
+#include <cstdint>
+
+#include "model/vocabulary.h"
+
+namespace cuvein {
+namespace gpu {
+
+// What the patches look at all the time lies at fixed distances from the channel, so that no pointers have to
+// be followed to it; behind it there is memory for as much.
+constexpr uint64_t kEngineOffset = 4096;
+constexpr uint64_t kStatesOffset = 8192;        // kStates of State, by slot
+constexpr uint64_t kHintsOffset = 128 << 10;    // kHints numbers: where a range was last found
+constexpr uint64_t kRangesOffset = 256 << 10;   // kMostRanges of Range
+constexpr uint64_t kKeysOffset = 512 << 10;     // of the blocks at each multiprocessor
+constexpr uint64_t kDirectoryOffset = 1 << 20;  // entries of the directory
+constexpr uint64_t kCountersOffset = 2 << 20;   // kCopies of kCounters
+constexpr uint64_t kMemoryBytes = 6 << 20;      // all of it
+constexpr unsigned kDirectoryBits = 17;
+constexpr uint32_t kMultiprocessors = 192;  // more than any GPU has
+
+// Launches that the host can describe at a time, by slot; copies of the state of the running launch, so that
+// no multiprocessor finds an old one in its cache.
+constexpr uint32_t kParameters = 1024;
+constexpr uint32_t kStates = 256;
+
+constexpr uint32_t kMostRanges = 2048;
+constexpr uint32_t kBlocksPerMultiprocessor = 32;
+constexpr uint32_t kWarpsPerBlock = 32;
+// Shared memory of a multiprocessor, and what the system keeps of it for each block.
+constexpr uint32_t kSharedBytes = 228 * 1024;
+constexpr uint32_t kReservedShared = 1024;
+
+// An entry of the shadow, one for each unit of memory:
+//   lane 5 | warp 5 | instruction (pc_bits) | clock | block (block_bits) | generation 6
+// Entries of another generation than the launch's are cold. Generation 0 is never used.
+constexpr unsigned kInstructionShift = 10;
+constexpr unsigned kGenerationShift = 58;
+constexpr uint32_t kGenerations = 63;
+
+// Pages of the shadow: this many entries each, wherever the units they stand for lie.
+constexpr unsigned kPageEntriesBits = 19;
+constexpr uint64_t kPageBytes = uint64_t{8} << kPageEntriesBits;
+constexpr unsigned kPageShift = 22;
+
+// The directory finds the page of a unit: key above kDirectoryShift, number of the page (its address in units
+// of kPageBytes) below; number 0: being made.
+constexpr unsigned kDirectoryShift = 27;
+constexpr uint64_t directory_key(uint64_t address, unsigned unit_shift) {
+  return (address >> (kPageEntriesBits + unit_shift)) << 3 | unit_shift;
+}
+
+// Memory in which every byte belongs to one allocation.
+struct Range {
+  uint64_t first;
+  uint64_t extent;  // bytes << 12 | number of the allocation + 1
+};
+constexpr unsigned kRangeShift = 12;
+constexpr uint32_t kManyAllocations = (1u << kRangeShift) - 1;  // instead of a number + 1
+
+// What the host says of a launch, in pinned host memory.
+struct alignas(128) Parameters {
+  uint32_t pc_base;     // low bits of the lowest address of the code
+  uint32_t generation;  // 1 to kGenerations
+  uint8_t pc_bits;
+  uint8_t global_shift, shared_shift;  // log2 of the tracking unit
+  uint8_t synchronises;                // has barriers: 1; has __syncwarp, too: 2
+  uint32_t shared;                     // accesses shared memory: 1
+  uint32_t range_count;
+  const Range* ranges;     // pinned host memory
+  uint64_t range_version;  // differs when the ranges differ
+  uint64_t shared_shadow;  // kSharedBytes >> shared_shift entries for each multiprocessor
+};
+
+enum Decision : uint64_t { kUndecided = 0, kDeciding = 1, kOnGpu = 2, kOnHost = 3, kDecisionMask = 3 };
+
+// The launch that runs on the engine, as all its warps see it.
+struct alignas(128) State {
+  uint32_t tag;  // slot + 1; 0: none
+  uint32_t pc_base;
+  uint64_t fixed;  // the part of entries that is the same for the launch
+  // Side by side what is used together: loads of 16 bytes.
+  uint32_t pc_limit, clock_shift, block_shift, clock_mask;
+  uint32_t event_bits, global_shift, synchronises, copy_mask;  // copies of the counters used, less one
+  uint32_t shared_shift, shared_stride;                        // log2 of the unit, entries of a block
+  uint32_t blocks_per_multiprocessor;  // 0: nothing is kept of blocks, but how many threads have ended
+  uint32_t range_count;
+  uint64_t shared_shadow;
+  uint64_t blocks;
+  uint32_t threads;  // of a block
+};
+
+// Of a resident block.
+struct Block {
+  uint32_t exited;  // threads
+  uint32_t reserved[3];
+};
+struct alignas(32) Warp {
+  uint32_t clock;                        // block barriers passed
+  uint32_t events;                       // full __syncwarp since the last of them
+  uint32_t at_barrier, at_sync, exited;  // lanes
+};
+
+struct Counter {
+  unsigned long long key;  // 0: free
+  unsigned long long count;
+};
+constexpr uint32_t kCountersBits = 13;  // of a copy
+constexpr uint32_t kCounters = 1u << kCountersBits;
+constexpr uint32_t kCopies = 32;
+constexpr uint32_t kMostProbes = 64;
+
+constexpr uint32_t kHints = 256;
+
+// Why a graph is not exact, or which part of it is not known.
+enum Finding : uint32_t {
+  kFineAccess = 1,       // an access finer than the tracking unit
+  kFarCode = 2,          // code outside the known functions
+  kOutOfPages = 4,       // no shadow left
+  kSharedOverrun = 8,    // a shared address beyond what the launch has
+  kNamedBarrier = 16,    // order of block edges not known
+  kPartialSync = 32,     // order within warps not known
+  kClockSaturated = 64,  // order partly not known
+  kLocalAccess = 128,    // local memory in a kernel that seemed to have none
+  kNotExact = kFineAccess | kFarCode | kOutOfPages | kSharedOverrun | kLocalAccess,
+};
+
+// Lives in device memory, behind the channel.
+struct Engine {
+  const Parameters* parameters;   // pinned host memory, by slot % kParameters
+  unsigned long long* decisions;  // by slot: a Decision, and above it the threads that ended on the host's
+  const uint64_t* pages;          // pinned host memory: addresses of zeroed pages
+  const uint32_t* page_count;     // pinned host memory
+  Block* block_states;            // kBlocksPerMultiprocessor for each multiprocessor
+  Warp* warps;                    // kWarpsPerBlock for each of those
+  uint32_t* locks;                // by multiprocessor
+  uint32_t* used;                 // numbers of the counters in use
+  // What follows changes.
+  alignas(128) uint32_t owner;  // tag of the launch that has the engine; 0: none
+  uint32_t pages_taken;
+  uint64_t range_version;
+  alignas(128) uint32_t used_count;
+  uint32_t findings;
+  uint32_t spilled;                              // blocks were found a place at another multiprocessor
+  alignas(128) unsigned long long blocks_ended;  // threads, where nothing is kept of blocks
+};
+
+// Counts, as they are keyed in the tables and leave the GPU: kind in the highest four bits.
+enum class Count : uint32_t {
+  kLanes = 1,       // edge: lanes all of whose bytes are on it
+  kBytes = 2,       // edge: bytes of other lanes
+  kPartLanes = 3,   // edge: those lanes
+  kExecutions = 4,  // node
+  kAllocation = 5,  // node: bytes in an allocation, of executions that touched several
+  kLaneBytes = 6,   // node: bytes, of executions whose lanes have different sizes
+  kFindings = 8,
+};
+
+// Edge keys, as the classification yields them: origin + 1 (0: cold) << 4 | label << 1 | unordered.
+constexpr uint32_t edge_key(uint32_t origin_plus_one, Label label, bool unordered) {
+  return origin_plus_one << 4 | static_cast<uint32_t>(label) << 1 | static_cast<uint32_t>(unordered);
+}
+constexpr unsigned kMostInstructionBits = 20;
+
+// count:4 at 60 | size:3 at 57 | space:2 at 55 | unused | instruction:20 at 25 | edge key:25
+constexpr uint64_t edge_count(Count count, Space space, uint32_t instruction, uint32_t edge,
+                              unsigned size_shift) {
+  return static_cast<uint64_t>(count) << 60 | static_cast<uint64_t>(size_shift) << 57 |
+         static_cast<uint64_t>(space) << 55 | static_cast<uint64_t>(instruction) << 25 | edge;
+}
+
+// count:4 at 60 | size:3 at 57 | space:2 at 55 | type:2 at 53 | asynchronous:1 at 52 | lane sizes differ:1 at
+// 51 | instruction:20 at 31 | facts:31 facts: global: allocation + 1:12 at 19 | sectors - 1:5 at 10 |
+// addresses - 1:5 at 5 | lanes - 1:5
+//        shared: ideal - 1:2 at 17 | wavefronts - 1:5 at 12 | words - 1:7 at 5 | lanes - 1:5
+constexpr uint64_t node_count(Count count, Space space, AccessType type, bool asynchronous, bool sizes,
+                              uint32_t instruction, unsigned size_shift, uint32_t facts) {
+  return static_cast<uint64_t>(count) << 60 | static_cast<uint64_t>(size_shift) << 57 |
+         static_cast<uint64_t>(space) << 55 | static_cast<uint64_t>(type) << 53 |
+         static_cast<uint64_t>(asynchronous) << 52 | static_cast<uint64_t>(sizes) << 51 |
+         static_cast<uint64_t>(instruction) << 31 | facts;
+}
+constexpr uint32_t global_facts(uint32_t lanes, uint32_t addresses, uint32_t sectors, uint32_t allocation) {
+  return allocation << 19 | (sectors - 1) << 10 | (addresses - 1) << 5 | (lanes - 1);
+}
+constexpr uint32_t shared_facts(uint32_t lanes, uint32_t words, uint32_t wavefronts, uint32_t ideal) {
+  return (ideal - 1) << 17 | (wavefronts - 1) << 12 | (words - 1) << 5 | (lanes - 1);
+}
+
+// Records by which counts leave the GPU, in the ring like all others: key in `address`, count in `value`. The
+// launch's end, which the GPU reports itself on the GPU engine, comes after the last of them.
+constexpr uint8_t kCountRecord = 0x80;
+
+}  // namespace gpu
+
+}  // namespace cuvein

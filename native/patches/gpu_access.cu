@@ -1,0 +1,104 @@
+// Loads, stores, atomics and copies on the GPU engine; of launches that it does not have, the callbacks of
+// the host engine.
+#define cuvein_global host_global
+#define cuvein_shared host_shared
+#define cuvein_local host_local
+#define cuvein_matrix host_matrix
+#define cuvein_copy host_copy
+#include "patches/access.cu"
+#undef cuvein_global
+#undef cuvein_shared
+#undef cuvein_local
+#undef cuvein_matrix
+#undef cuvein_copy
+
+#include "patches/gpu_callback.cuh"
+
+namespace cuvein {
+namespace gpu {
+namespace {
+
+CUVEIN_FAST uint32_t shift_of(uint32_t size) { return 31 - __clz(size); }
+
+template <Space kSpace>
+CUVEIN_FAST void analyse_access(const Group& group, uint64_t pc, uint64_t address, uint32_t size,
+                                uint32_t flags) {
+  Access access{AccessType::kRead, false, shift_of(size)};
+  uint8_t record_flags;
+  if (classify(flags, &access.type, &record_flags)) analyse<kSpace>(group, access, pc, address);
+}
+
+}  // namespace
+}  // namespace gpu
+}  // namespace cuvein
+
+using cuvein::gpu::Engines;
+
+CUVEIN_PATCH cuvein_global(void* userdata, uint64_t pc, void* address, uint32_t size, uint32_t flags,
+                           const void* data) {
+  cuvein::gpu::Group group;
+  const Engines engine = cuvein::gpu::engine_of(userdata, &group);
+  if (engine == Engines::kHost) return host_global(userdata, pc, address, size, flags, data);
+  if (engine == Engines::kGpu) {
+    cuvein::gpu::analyse_access<Space::kGlobal>(group, pc, reinterpret_cast<uint64_t>(address), size, flags);
+  }
+  return SANITIZER_PATCH_SUCCESS;
+}
+
+CUVEIN_PATCH cuvein_shared(void* userdata, uint64_t pc, void* address, uint32_t size, uint32_t flags,
+                           const void* data) {
+  cuvein::gpu::Group group;
+  const Engines engine = cuvein::gpu::engine_of(userdata, &group);
+  if (engine == Engines::kHost) return host_shared(userdata, pc, address, size, flags, data);
+  if (engine == Engines::kGpu) {
+    cuvein::gpu::analyse_access<Space::kShared>(group, pc, reinterpret_cast<uint64_t>(address), size, flags);
+  }
+  return SANITIZER_PATCH_SUCCESS;
+}
+
+// Kernels with local memory are left to the host engine; should one come by that was not seen to have any,
+// its graph is not exact.
+CUVEIN_PATCH cuvein_local(void* userdata, uint64_t pc, void* address, uint32_t size, uint32_t flags,
+                          const void* data) {
+  cuvein::gpu::Group group;
+  const Engines engine = cuvein::gpu::engine_of(userdata, &group);
+  if (engine == Engines::kHost) return host_local(userdata, pc, address, size, flags, data);
+  if (engine == Engines::kGpu) cuvein::gpu::find_out(group, cuvein::gpu::kLocalAccess);
+  return SANITIZER_PATCH_SUCCESS;
+}
+
+CUVEIN_PATCH cuvein_matrix(void* userdata, uint64_t pc, uint32_t address, uint32_t size, uint32_t flags,
+                           uint32_t count, const void* data) {
+  cuvein::gpu::Group group;
+  const Engines engine = cuvein::gpu::engine_of(userdata, &group);
+  if (engine == Engines::kHost) return host_matrix(userdata, pc, address, size, flags, count, data);
+  if (engine == Engines::kGpu) {
+    if (count < 4) group.active &= (1u << (8 * count)) - 1;
+    if (group.active >> group.lane & 1)
+      cuvein::gpu::analyse_access<Space::kShared>(group, pc, address, size, flags);
+  }
+  return SANITIZER_PATCH_SUCCESS;
+}
+
+CUVEIN_PATCH cuvein_copy(void* userdata, uint64_t pc, void* source, uint32_t target, uint32_t size,
+                         uint32_t zeros) {
+  cuvein::gpu::Group group;
+  const Engines engine = cuvein::gpu::engine_of(userdata, &group);
+  if (engine == Engines::kHost) return host_copy(userdata, pc, source, target, size, zeros);
+  if (engine == Engines::kNone) return SANITIZER_PATCH_SUCCESS;
+  const uint32_t bytes = source == nullptr || zeros >= size ? 0 : size - zeros;
+  const uint64_t address = reinterpret_cast<uint64_t>(source);
+  cuvein::gpu::Group readers = group;
+  readers.active = __ballot_sync(group.active, bytes != 0);
+  if (bytes != 0) {
+    const cuvein::gpu::Access access{AccessType::kRead, true, cuvein::gpu::shift_of(size)};
+    if (__all_sync(readers.active, bytes == size))
+      cuvein::gpu::analyse<Space::kGlobal>(readers, access, pc, address);
+    else
+      cuvein::gpu::analyse_sizes(readers, address, access, static_cast<uint32_t>(pc), bytes);
+  }
+  __syncwarp(group.active);
+  const cuvein::gpu::Access access{AccessType::kWrite, true, cuvein::gpu::shift_of(size)};
+  cuvein::gpu::analyse<Space::kShared>(group, access, pc, target);
+  return SANITIZER_PATCH_SUCCESS;
+}

@@ -1,0 +1,395 @@
+// One access of a warp: its distributions, its reuse, its counts.
+#pragma once
+
+#include "patches/gpu_shadow.cuh"
+
+namespace cuvein {
+namespace gpu {
+
+struct Access {
+  AccessType type;
+  bool asynchronous;
+  uint32_t size_shift;  // log2 of the bytes a lane
+};
+
+// How the lanes lie to one another. Accesses are naturally aligned and of one size, so lanes touch the same
+// bytes or none in common.
+struct Lanes {
+  uint32_t leaders;  // lanes that are the lowest at their address
+  uint32_t highest;  // of the lanes at this lane's address; holds for leaders
+  bool ordered;      // addresses rise or fall with the lanes, so those at one address are neighbours
+};
+
+CUVEIN_FAST uint32_t below(uint32_t lane) { return (1u << lane) - 1; }
+CUVEIN_FAST uint32_t highest_of(uint32_t lanes) { return 31 - __clz(lanes); }
+
+// `before` is the address of the active lane before this one; of the first lane, its own.
+template <typename Address>
+CUVEIN_FAST Lanes lay_out(const Group& group, Address address, Address before) {
+  Lanes lanes;
+  lanes.ordered = __all_sync(group.active, address >= before) || __all_sync(group.active, address <= before);
+  if (lanes.ordered) {
+    lanes.leaders = __ballot_sync(group.active, address != before || group.leads());
+    const uint32_t later = lanes.leaders & ~below(group.lane) & ~(1u << group.lane);
+    lanes.highest = highest_of(later != 0 ? group.active & ((later & (0 - later)) - 1) : group.active);
+  } else {
+    const uint32_t same = __match_any_sync(group.active, address);
+    lanes.leaders = __ballot_sync(group.active, group.lane == static_cast<uint32_t>(__ffs(same)) - 1);
+    lanes.highest = highest_of(same);
+  }
+  return lanes;
+}
+
+// Distinct values among lanes in order or not.
+template <typename Value>
+CUVEIN_FAST uint32_t distinct(const Group& group, Value value, Value before, bool ordered) {
+  if (ordered) return __popc(__ballot_sync(group.active, value != before || group.leads()));
+  const uint32_t same = __match_any_sync(group.active, value);
+  return __popc(__ballot_sync(group.active, group.lane == static_cast<uint32_t>(__ffs(same)) - 1));
+}
+
+// The copy of the counters that this multiprocessor uses.
+CUVEIN_FAST uint32_t copy_of(const State& state) { return multiprocessor() & state.copy_mask; }
+
+// Index of the range that holds the address, or the number of ranges.
+CUVEIN_SLOW uint32_t find_range(const Range* ranges, uint32_t count, uint64_t address) {
+  uint32_t low = 0, high = count;  // the first range that starts above the address
+  while (low < high) {
+    const uint32_t middle = (low + high) / 2;
+    if (ranges[middle].first <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == 0) return count;
+  const Range& range = ranges[low - 1];
+  return address - range.first < range.extent >> kRangeShift ? low - 1 : count;
+}
+
+// Number + 1 of the allocation that all lanes are in; kManyAllocations when they are not in one, whose bytes
+// are counted here then.
+CUVEIN_SLOW uint32_t allocation_slow(Group group, uint64_t address, Access access, uint32_t instruction,
+                                     uint32_t bytes) {
+  const uint32_t copy = copy_of(*group.state());
+  const uint32_t count = group.state()->range_count;
+  const uint32_t range = find_range(group.ranges(), count, address);
+  const uint32_t mine =
+      range == count ? 0 : static_cast<uint32_t>(group.ranges()[range].extent) & ((1u << kRangeShift) - 1);
+  if (range != count) group.hints()[instruction % kHints] = range;
+  const uint32_t first = __shfl_sync(group.active, mine, group.first());
+  if (__all_sync(group.active, mine == first)) return mine;
+  add(group, copy,
+      node_count(Count::kAllocation, Space::kGlobal, access.type, false, false, instruction, 0,
+                 global_facts(1, 1, 1, mine)),
+      bytes);
+  __syncwarp(group.active);
+  return kManyAllocations;
+}
+
+CUVEIN_FAST uint32_t allocation_of(const Group& group, const Access& access, uint32_t instruction,
+                                   uint64_t address, uint32_t bytes) {
+  const uint32_t hint = group.hints()[instruction % kHints];
+  const bool hinted = hint < group.state()->range_count;
+  const Range range = group.ranges()[hinted ? hint : 0];
+  if (__all_sync(group.active, hinted && address - range.first < range.extent >> kRangeShift))
+    return static_cast<uint32_t>(range.extent) & ((1u << kRangeShift) - 1);
+  return allocation_slow(group, address, access, instruction, bytes);
+}
+
+// Groups of lanes that shared memory serves together and that have a lane in `lanes`.
+CUVEIN_FAST uint32_t groups_with(uint32_t lanes, uint32_t size_shift) {
+  if (size_shift <= 2) return lanes != 0;
+  if (size_shift == 3) return ((lanes & 0xffff) != 0) + (lanes >> 16 != 0);
+  return ((lanes & 0xff) != 0) + ((lanes & 0xff00) != 0) + ((lanes & 0xff0000) != 0) + (lanes >> 24 != 0);
+}
+
+// Wavefronts where lanes may meet in a bank: the most distinct words in one bank, added up over the groups.
+// `block` is the lane's word, or for wider accesses its pair or quadruple of words.
+CUVEIN_SLOW uint32_t wavefronts_slow(Group group, uint32_t block, uint32_t size_shift) {
+  const uint32_t together = size_shift <= 2 ? 0 : size_shift == 3 ? group.lane / 16 : group.lane / 8;
+  // One lane for each distinct place of a group of lanes.
+  const uint32_t same = __match_any_sync(group.active, block * 4 + together);
+  const bool chosen = group.lane == static_cast<uint32_t>(__ffs(same)) - 1;
+  const uint32_t chosen_lanes = __ballot_sync(group.active, chosen);
+  const uint32_t banks = size_shift <= 2 ? 32 : size_shift == 3 ? 16 : 8;
+  const uint32_t rivals = __match_any_sync(group.active, (block % banks) * 4 + together) & chosen_lanes;
+  const uint32_t rank = __popc(rivals & below(group.lane));
+  uint32_t wavefronts = 0;
+  for (uint32_t round = 0;; ++round) {
+    const uint32_t served = __ballot_sync(group.active, chosen && rank == round);
+    if (served == 0) return wavefronts;
+    wavefronts += groups_with(served, size_shift);
+  }
+}
+
+CUVEIN_FAST uint32_t shared_distribution(const Group& group, const Lanes& lanes, uint32_t address,
+                                         uint32_t before, uint32_t size_shift) {
+  const uint32_t word_shift = size_shift < 2 ? 2 : size_shift;
+  const uint32_t block = address >> word_shift;
+  const uint32_t words = size_shift < 2 ? distinct(group, block, before >> word_shift, lanes.ordered)
+                                        : static_cast<uint32_t>(__popc(lanes.leaders)) << (size_shift - 2);
+  const uint32_t ideal = groups_with(group.active, size_shift);
+  // As many words as there are banks, side by side, cannot conflict.
+  const uint32_t first = __shfl_sync(group.active, block, group.first());
+  const uint32_t last = __shfl_sync(group.active, block, highest_of(group.active));
+  const uint32_t reach = first < last ? last - first : first - last;
+  const bool apart = lanes.ordered && reach < (32u >> (word_shift - 2));
+  const uint32_t wavefronts = apart ? ideal : wavefronts_slow(group, block, size_shift);
+  return shared_facts(group.count(), words, wavefronts, ideal);
+}
+
+// The current part of shadow entries, without the lane.
+CUVEIN_FAST uint64_t entry_of(const State& state, uint32_t instruction, uint32_t clock) {
+  uint64_t entry = state.fixed | static_cast<uint64_t>(clock) << state.clock_shift |
+                   static_cast<uint64_t>(instruction) << kInstructionShift | warp_of_block() << 5;
+  if (state.block_shift != kGenerationShift) entry |= block_of_grid() << state.block_shift;
+  return entry;
+}
+
+// Adds the edges of a lane whose units differ: bytes of each, and the lane once for each edge.
+CUVEIN_SLOW void add_mixed(Group group, const uint32_t* keys, Space space, uint32_t instruction,
+                           uint32_t unit_shift, uint32_t units) {
+  const uint32_t copy = copy_of(*group.state());
+#pragma unroll 1
+  for (uint32_t i = 0; i < units; ++i) {
+    bool first = true;       // of the units with this key
+    bool first_edge = true;  // of the units on this edge, ordered or not
+    uint32_t same = 1;
+#pragma unroll 1
+    for (uint32_t j = 0; j < units; ++j) {
+      if (j < i) {
+        first = first && keys[j] != keys[i];
+        first_edge = first_edge && keys[j] >> 1 != keys[i] >> 1;
+      } else if (j > i) {
+        same += keys[j] == keys[i];
+      }
+    }
+    if (first)
+      add(group, copy, edge_count(Count::kBytes, space, instruction, keys[i], 0), same << unit_shift);
+    if (first_edge) add(group, copy, edge_count(Count::kPartLanes, space, instruction, keys[i] & ~1u, 0), 1);
+  }
+}
+
+// Reuse of lanes of several units each. `entry` is null for lanes without a shadow.
+template <unsigned kMostUnits>
+CUVEIN_FAST void exchange_units(const Group& group, const State& state, uint32_t copy, Space space,
+                                uint32_t instruction, const Lanes& lanes, unsigned long long* entry,
+                                uint64_t mine, uint32_t size_shift, uint32_t unit_shift) {
+  const uint32_t units = 1u << (size_shift - unit_shift);
+  if ((lanes.leaders >> group.lane & 1) == 0) return;
+  uint32_t keys[kMostUnits];
+  const uint64_t compared = mine | group.lane, left = mine | lanes.highest;
+  for (uint32_t i = 0; i < kMostUnits; ++i) {
+    if (i >= units) break;
+    keys[i] = 0;
+    if (entry != nullptr)
+      keys[i] = compare(state, atomicExch(entry + i, static_cast<unsigned long long>(left)), compared);
+  }
+  bool same = true;
+  for (uint32_t i = 1; i < kMostUnits; ++i) {
+    if (i >= units) break;
+    same = same && keys[i] == keys[0];
+  }
+  const uint32_t even = __ballot_sync(lanes.leaders, same);
+  if (same) {
+    const uint32_t alike = __match_any_sync(even, keys[0]);
+    if (group.lane == static_cast<uint32_t>(__ffs(alike)) - 1)
+      add(group, copy, edge_count(Count::kLanes, space, instruction, keys[0], size_shift), __popc(alike));
+  } else {
+    add_mixed(group, keys, space, instruction, unit_shift, units);
+  }
+}
+
+// What these need besides, in one register.
+CUVEIN_FAST uint32_t pack_reuse(uint32_t highest, uint32_t size_shift, Space space) {
+  return highest | size_shift << 8 | static_cast<uint32_t>(space) << 16;
+}
+
+template <unsigned kMostUnits>
+CUVEIN_FAST void unpack_and_exchange(const Group& group, unsigned long long* entry, uint64_t mine,
+                                     uint32_t leaders, uint32_t packed) {
+  const State& state = *group.state();
+  const Space space = static_cast<Space>(packed >> 16);
+  const uint32_t instruction = static_cast<uint32_t>(mine >> kInstructionShift) & (state.pc_limit - 1);
+  if (entry != nullptr) entry = in_global(entry);
+  exchange_units<kMostUnits>(group, state, copy_of(state), space, instruction, {leaders, packed & 31, false},
+                             entry, mine, packed >> 8 & 0xff,
+                             space == Space::kGlobal ? state.global_shift : state.shared_shift);
+}
+
+CUVEIN_SLOW void exchange_few(Group group, unsigned long long* entry, uint64_t mine, uint32_t leaders,
+                              uint32_t packed) {
+  unpack_and_exchange<4>(group, entry, mine, leaders, packed);
+}
+
+CUVEIN_SLOW void exchange_many(Group group, unsigned long long* entry, uint64_t mine, uint32_t leaders,
+                               uint32_t packed) {
+  unpack_and_exchange<16>(group, entry, mine, leaders, packed);
+}
+
+// Adds edges of leaders that are not alike.
+CUVEIN_SLOW void add_apart(Group group, uint32_t copy, uint32_t leaders, uint64_t edge) {
+  const uint32_t alike = __match_any_sync(group.active, edge) & leaders;
+  if (group.lane == static_cast<uint32_t>(__ffs(alike)) - 1) add(group, copy, edge, __popc(alike));
+  __syncwarp(group.active);
+}
+
+// Where the instruction stands; out of the known code, wherever.
+CUVEIN_FAST uint32_t instruction_at(const Group& group, const State& state, uint64_t pc) {
+  const uint32_t instruction = (static_cast<uint32_t>(pc) - state.pc_base) >> 4;
+  if (instruction < state.pc_limit) return instruction;
+  find_out(group, kFarCode);
+  return instruction & (state.pc_limit - 1);
+}
+
+template <Space kSpace>
+CUVEIN_FAST void analyse(const Group& group, const Access& access, uint64_t pc, uint64_t wide_address) {
+  constexpr bool kGlobal = kSpace == Space::kGlobal;
+  const State& state = *group.state();
+  const uint32_t copy = copy_of(state);
+  const uint32_t instruction = instruction_at(group, state, pc);
+  const uint32_t size_shift = access.size_shift;
+  const uint32_t unit_shift = kGlobal ? state.global_shift : state.shared_shift;
+
+  uint32_t place = kNoPlace, clock = 0;
+  if (!kGlobal || state.synchronises != 0) {
+    place = place_of_block(group);
+    if (state.synchronises != 0) clock = clock_of_warp(state, *warp_at(group, place));
+  }
+  const uint64_t mine = entry_of(state, instruction, clock);
+
+  const uint32_t earlier = group.active & below(group.lane);
+  const uint32_t previous = earlier != 0 ? highest_of(earlier) : group.lane;
+  Lanes lanes;
+  uint32_t facts;
+  unsigned long long* entry;
+  const bool fine = size_shift < unit_shift;
+  if (kGlobal) {
+    const uint64_t before = __shfl_sync(group.active, wide_address, previous);
+    lanes = lay_out(group, wide_address, before);
+    const uint32_t sectors = distinct(group, wide_address >> 5, before >> 5, lanes.ordered);
+    const uint32_t allocation = allocation_of(group, access, instruction, wide_address, 1u << size_shift);
+    facts = global_facts(group.count(), __popc(lanes.leaders), sectors, allocation);
+    entry = nullptr;
+    if (lanes.leaders >> group.lane & 1) entry = global_entry(group, wide_address, unit_shift);
+  } else {
+    const uint32_t address = static_cast<uint32_t>(wide_address);
+    const uint32_t before = __shfl_sync(group.active, address, previous);
+    lanes = lay_out(group, address, before);
+    facts = shared_distribution(group, lanes, address, before, size_shift);
+    const uint32_t unit = address >> unit_shift;
+    entry = in_global<unsigned long long>(reinterpret_cast<uint64_t>(shadow_of_place(state, place))) + unit;
+    if (unit + (fine ? 0 : (1u << (size_shift - unit_shift)) - 1) >= state.shared_stride) {
+      entry = nullptr;
+      find_out(group, kSharedOverrun);
+    }
+  }
+  if (fine) find_out(group, kFineAccess);
+  uint32_t alike = 0;  // leaders on one edge, which is `edge` for the first lane
+  const uint64_t of_edge = edge_count(Count::kLanes, kSpace, instruction, 0, size_shift);
+  uint32_t edge = 0;
+  if (size_shift <= unit_shift) {
+    const bool leader = lanes.leaders >> group.lane & 1;
+    if (leader && entry != nullptr) {
+      const uint64_t before = atomicExch(entry, static_cast<unsigned long long>(mine | lanes.highest));
+      edge = compare(state, before, mine | group.lane);
+    }
+    const uint32_t first = __shfl_sync(group.active, edge, group.first());
+    if (__all_sync(group.active, edge == first || !leader))
+      alike = __popc(lanes.leaders);
+    else
+      add_apart(group, copy, lanes.leaders, of_edge | edge);
+  } else if (size_shift - unit_shift <= 2) {
+    exchange_few(group, entry, mine, lanes.leaders, pack_reuse(lanes.highest, size_shift, kSpace));
+  } else {
+    exchange_many(group, entry, mine, lanes.leaders, pack_reuse(lanes.highest, size_shift, kSpace));
+  }
+
+  // The edge, the node and the lanes that met others of the same instruction: side by side, by as many lanes.
+  const uint32_t others = group.count() - __popc(lanes.leaders);
+#pragma unroll 1
+  for (uint32_t task = group.rank(); task < 3; task += group.count()) {
+    uint64_t key = of_edge | edge;
+    uint32_t count = alike;
+    if (task == 1) {
+      key = node_count(Count::kExecutions, kSpace, access.type, access.asynchronous, false, instruction,
+                       size_shift, facts);
+      count = 1;
+    } else if (task == 2) {
+      key = of_edge | edge_key(instruction + 1, Label::kWarpSameInst, false);
+      count = others;
+    }
+    if (count != 0) add(group, copy, key, count);
+  }
+  __syncwarp(group.active);
+}
+
+// An asynchronous copy whose lanes read different numbers of bytes: units that some lanes leave out belong to
+// the lowest of the others.
+CUVEIN_SLOW void analyse_sizes(Group group, uint64_t address, Access access, uint32_t pc, uint32_t bytes) {
+  const State& state = *group.state();
+  const uint32_t copy = copy_of(state);
+  const uint32_t instruction = instruction_at(group, state, pc);
+  const uint32_t unit_shift = state.global_shift;
+  uint32_t clock = 0;
+  if (state.synchronises != 0) clock = clock_of_warp(state, *warp_at(group, place_of_block(group)));
+  const uint64_t mine = entry_of(state, instruction, clock);
+  const uint32_t same = __match_any_sync(group.active, address);
+  const uint32_t addresses =
+      __popc(__ballot_sync(group.active, group.lane == static_cast<uint32_t>(__ffs(same)) - 1));
+  const uint32_t sector = __match_any_sync(group.active, address >> 5);
+  const uint32_t sectors =
+      __popc(__ballot_sync(group.active, group.lane == static_cast<uint32_t>(__ffs(sector)) - 1));
+  const uint32_t allocation = allocation_slow(group, address, access, instruction, bytes);
+  if (bytes & ((1u << unit_shift) - 1)) find_out(group, kFineAccess);
+  const uint32_t units = (bytes + (1u << unit_shift) - 1) >> unit_shift;
+  unsigned long long* entry = global_entry(group, address, unit_shift);
+  uint32_t keys[16];
+  for (uint32_t i = 0; i < 16; ++i) {
+    const uint32_t members = __ballot_sync(group.active, units > i) & same;
+    if (units <= i) continue;
+    if (group.lane != static_cast<uint32_t>(__ffs(members)) - 1) {
+      keys[i] = edge_key(instruction + 1, Label::kWarpSameInst, false);
+    } else {
+      keys[i] = 0;
+      if (entry != nullptr)
+        keys[i] =
+            compare(state, atomicExch(entry + i, static_cast<unsigned long long>(mine | highest_of(members))),
+                    mine | group.lane);
+    }
+  }
+  __syncwarp(group.active);
+  for (uint32_t i = 0; i < units; ++i) {
+    bool first_edge = true;
+    for (uint32_t j = 0; j < i; ++j) first_edge = first_edge && keys[j] >> 1 != keys[i] >> 1;
+    const uint32_t here = i + 1 == units ? bytes - (i << unit_shift) : 1u << unit_shift;
+    add(group, copy, edge_count(Count::kBytes, Space::kGlobal, instruction, keys[i], 0), here);
+    if (first_edge)
+      add(group, copy, edge_count(Count::kPartLanes, Space::kGlobal, instruction, keys[i] & ~1u, 0), 1);
+  }
+  __syncwarp(group.active);
+  const uint32_t facts = global_facts(group.count(), addresses, sectors, allocation);
+  if (group.leads())
+    add(group, copy,
+        node_count(Count::kExecutions, Space::kGlobal, access.type, true, true, instruction,
+                   access.size_shift, facts),
+        1);
+  add(group, copy,
+      node_count(Count::kLaneBytes, Space::kGlobal, access.type, true, true, instruction, access.size_shift,
+                 global_facts(1, 1, 1, allocation)),
+      bytes);
+  __syncwarp(group.active);
+}
+
+// The bytes were never accessed. One lane at a time.
+CUVEIN_SLOW void forget(Group group, uint64_t address, uint64_t bytes) {
+  const uint32_t unit_shift = group.state()->global_shift;
+  const uint64_t step = uint64_t{1} << unit_shift;
+  for (uint64_t at = address >> unit_shift << unit_shift; at < address + bytes; at += step) {
+    unsigned long long* entry = global_entry(group, at, unit_shift);
+    if (entry != nullptr) publish(entry, 0ull);
+  }
+}
+
+}  // namespace gpu
+}  // namespace cuvein

@@ -1,0 +1,215 @@
+// State of resident blocks: their shared memory's shadow, the barrier clocks of their warps, their ended
+// threads. Each multiprocessor has places for as many blocks as it can hold.
+#pragma once
+
+#include "patches/gpu_launch.cuh"
+
+namespace cuvein {
+namespace gpu {
+
+CUVEIN_FAST uint64_t key_of_block(const Group& group) {
+  return static_cast<uint64_t>(group.slot() + 1) << 40 | (block_of_grid() + 1);
+}
+
+CUVEIN_FAST uint32_t next_place(uint32_t place, uint32_t places) {
+  return place + 1 == places ? 0 : place + 1;
+}
+
+constexpr uint32_t kNoPlace = ~0u;
+
+CUVEIN_FAST uint32_t home_of(uint64_t key, uint32_t places) {
+  return static_cast<uint32_t>(static_cast<uint64_t>(static_cast<uint32_t>(key) * 0x9e3779b1u) * places >>
+                               32);
+}
+
+// The place of the block at this multiprocessor, or that of a free one (key 0), or none. One lane, which
+// holds the multiprocessor's lock.
+CUVEIN_FAST uint32_t seek(const unsigned long long* keys, uint64_t key, uint32_t places, bool* found) {
+  uint32_t at = home_of(key, places), free = kNoPlace;
+#pragma unroll 1
+  for (uint32_t i = 0; i < places; ++i) {
+    const unsigned long long here = fresh(keys + at);
+    *found = here == key;
+    if (*found) return at;
+    if (here == 0 && free == kNoPlace) free = at;
+    at = next_place(at, places);
+  }
+  return free;
+}
+
+CUVEIN_FAST uint64_t* shadow_of_place(const State& state, uint32_t place) {
+  const uint64_t at_multiprocessor = place / kBlocksPerMultiprocessor;
+  const uint32_t at = place % kBlocksPerMultiprocessor;
+  return in_global<uint64_t>(state.shared_shadow) + at_multiprocessor * (kSharedBytes >> state.shared_shift) +
+         at * state.shared_stride;
+}
+
+// Finds a place for the block of these lanes, or the one that another of its warps has found.
+CUVEIN_SLOW uint32_t settle(Group group) {
+  Engine* engine = group.engine();
+  const State& state = *group.state();
+  const uint64_t key = key_of_block(group);
+  const uint32_t places = state.blocks_per_multiprocessor;
+  uint32_t home = multiprocessor() % kMultiprocessors;
+  if (group.leads() && fresh(&engine->spilled) != 0) {
+    // Blocks lie also where they do not belong: look everywhere first.
+    for (uint32_t i = 0; i < kMultiprocessors; ++i) {
+      bool found = false;
+      seek(group.block_keys() + i * kBlocksPerMultiprocessor, key, places, &found);
+      if (found) home = i;
+    }
+  }
+  uint32_t place = kNoPlace;
+  for (;;) {
+    uint32_t at = kNoPlace;
+    bool found = false;
+    if (group.leads()) {
+      while (atomicCAS(engine->locks + home, 0u, 1u) != 0) pause();
+      __threadfence();
+      at = seek(group.block_keys() + home * kBlocksPerMultiprocessor, key, places, &found);
+      if (at == kNoPlace) {  // full: a block has moved here
+        publish(engine->locks + home, 0u);
+        atomicAdd(&engine->spilled, 1u);
+        home = home + 1 == kMultiprocessors ? 0 : home + 1;
+      } else {
+        place = home * kBlocksPerMultiprocessor + at;
+      }
+    }
+    place = __shfl_sync(group.active, place, group.first());
+    found = __shfl_sync(group.active, static_cast<uint32_t>(found), group.first());
+    if (place == kNoPlace) continue;
+    if (!found) {
+      uint64_t* shadow = shadow_of_place(state, place);
+      for (uint32_t i = group.rank(); i < state.shared_stride; i += group.count()) shadow[i] = 0;
+      const uint32_t warps = (state.threads + kWarpLanes - 1) / kWarpLanes;
+      for (uint32_t i = group.rank(); i < warps; i += group.count())
+        in_global(engine->warps)[place * kWarpsPerBlock + i] = Warp{};
+      if (group.leads()) engine->block_states[place] = Block{};
+      __threadfence();
+      __syncwarp(group.active);
+    }
+    if (group.leads()) {
+      if (!found) publish(group.block_keys() + place, static_cast<unsigned long long>(key));
+      __threadfence();
+      publish(engine->locks + place / kBlocksPerMultiprocessor, 0u);
+    }
+    __threadfence();
+    __syncwarp(group.active);
+    return place;
+  }
+}
+
+// The place of the block of these lanes.
+CUVEIN_FAST uint32_t place_of_block(const Group& group) {
+  const uint32_t places = group.state()->blocks_per_multiprocessor;
+  const uint64_t key = key_of_block(group);
+  const uint32_t base = multiprocessor() % kMultiprocessors * kBlocksPerMultiprocessor;
+  uint32_t at = home_of(key, places);
+#pragma unroll 1
+  for (uint32_t i = 0; i < places; ++i) {
+    if (__all_sync(group.active, group.block_keys()[base + at] == key)) return base + at;
+    at = next_place(at, places);
+  }
+  return settle(group);
+}
+
+CUVEIN_FAST Warp* warp_at(const Group& group, uint32_t place) {
+  return in_global(group.engine()->warps) + place * kWarpsPerBlock + warp_of_block();
+}
+
+// Lanes that the warp has at all.
+CUVEIN_FAST uint32_t existing_lanes() {
+  const uint32_t threads = threads_of_block(), before = warp_of_block() * kWarpLanes;
+  return threads - before >= kWarpLanes ? ~0u : (1u << (threads - before)) - 1;
+}
+
+// Clock of the warp as it stands in shadow entries: block barriers above, syncs of the warp since below.
+CUVEIN_FAST uint32_t clock_of_warp(const State& state, const Warp& warp) {
+  const uint32_t most_events = (1u << state.event_bits) - 1;
+  const uint32_t most = state.clock_mask >> state.event_bits;
+  const uint32_t clock = warp.clock < most ? warp.clock : most;
+  const uint32_t events = warp.events < most_events ? warp.events : most_events;
+  return clock << state.event_bits | events;
+}
+
+// One lane, when a lane of the warp has arrived at a barrier or ended.
+CUVEIN_FAST void complete(const Group& group, Warp* warp) {
+  const State& state = *group.state();
+  const uint32_t expected = existing_lanes() & ~fresh(&warp->exited);
+  const uint32_t at_barrier = fresh(&warp->at_barrier), at_sync = fresh(&warp->at_sync);
+  if (at_barrier != 0 && (expected & ~at_barrier) == 0) {
+    const uint32_t clock = warp->clock + 1;
+    warp->clock = clock;
+    warp->events = 0;
+    publish(&warp->at_barrier, 0u);
+    if (clock >= state.clock_mask >> state.event_bits) find_out(group, kClockSaturated);
+  }
+  if (at_sync != 0 && (expected & ~at_sync) == 0) {
+    const uint32_t events = warp->events + 1;
+    warp->events = events;
+    publish(&warp->at_sync, 0u);
+    if (events >= (1u << state.event_bits) - 1) find_out(group, kClockSaturated);
+  }
+}
+
+CUVEIN_FAST void arrive_at_barrier(const Group& group, uint32_t number, uint32_t threads, bool waits) {
+  if (group.state()->synchronises == 0) {
+    if (group.leads()) find_out(group, kNamedBarrier);
+    return;
+  }
+  if (number != 0 || !waits || (threads != 0 && threads < threads_of_block())) find_out(group, kNamedBarrier);
+  Warp* warp = warp_at(group, place_of_block(group));
+  if (group.leads() && waits) {
+    atomicOr(&warp->at_barrier, group.active);
+    complete(group, warp);
+  }
+  __syncwarp(group.active);
+}
+
+CUVEIN_FAST void arrive_at_sync(const Group& group, uint32_t mask) {
+  const uint32_t existing = existing_lanes();
+  if (group.state()->synchronises < 2 || (existing & ~mask) != 0) {
+    find_out(group, kPartialSync);
+    return;
+  }
+  Warp* warp = warp_at(group, place_of_block(group));
+  if (group.leads()) {
+    atomicOr(&warp->at_sync, group.active);
+    complete(group, warp);
+  }
+  __syncwarp(group.active);
+}
+
+// Threads have ended; with the last of a block its place is free, with the last block the launch is over.
+CUVEIN_FAST void end_threads(const Group& group) {
+  Engine* engine = group.engine();
+  const State& state = *group.state();
+  const bool places = state.blocks_per_multiprocessor != 0;
+  const uint32_t place = places ? place_of_block(group) : kNoPlace;
+  __threadfence();
+  __syncwarp(group.active);
+  uint32_t last = 0;
+  if (!places) {
+    if (group.leads()) {
+      const unsigned long long count = group.count();
+      last = atomicAdd(&engine->blocks_ended, count) + count == state.blocks * state.threads;
+    }
+  } else if (group.leads()) {
+    Warp* warp = warp_at(group, place);
+    if (state.synchronises != 0) {
+      atomicOr(&warp->exited, group.active);
+      complete(group, warp);
+    }
+    if (atomicAdd(&in_global(engine->block_states)[place].exited, group.count()) + group.count() ==
+        state.threads) {
+      publish(group.block_keys() + place, 0ull);
+      __threadfence();
+      last = atomicAdd(&engine->blocks_ended, 1ull) + 1 == state.blocks;
+    }
+  }
+  last = __shfl_sync(group.active, last, group.first());
+  if (last) finish(group);
+}
+
+}  // namespace gpu
+}  // namespace cuvein

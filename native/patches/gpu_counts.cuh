@@ -1,0 +1,102 @@
+// Counting: tables in device memory, several copies so that few multiprocessors meet at one, and their way to
+// the host.
+#pragma once
+
+#include "patches/gpu_group.cuh"
+
+namespace cuvein {
+namespace gpu {
+
+// Reserves the next bytes of the ring; see emit.cuh. Called by one lane. False: the kernel is to end.
+CUVEIN_FAST bool reserve_ring(Channel* channel, uint32_t bytes, uint64_t* position) {
+  const unsigned long long limit = fresh(&channel->limit);
+  const unsigned long long start = atomicAdd(&channel->reserved, static_cast<unsigned long long>(bytes));
+  *position = start;
+  if (start + bytes <= limit) return true;
+  uint64_t taken = fresh(channel->consumed);
+  while (start + bytes > taken + channel->mask + 1 && taken != kNoMore) {
+    pause();
+    taken = fresh(channel->consumed);
+  }
+  if (taken == kNoMore) return false;
+  atomicMax(&channel->limit, static_cast<unsigned long long>(taken + channel->mask + 1));
+  return true;
+}
+
+// A record of the engine. `kind` is that of the record.
+CUVEIN_FAST void write_record(const Group& group, uint64_t position, uint32_t kind, uint64_t key,
+                              uint64_t count) {
+  uint8_t* ring = group.channel()->ring;
+  const uint64_t mask = group.channel()->mask;
+  write_ring(ring + (position & mask), sizeof(RecordHeader) / kRecordUnit | kind << 8, 0, group.active, 0);
+  write_ring(ring + ((position + 16) & mask), 0, 0, group.slot(), grid_of_launch());
+  write_ring(ring + ((position + 32) & mask), static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32),
+             static_cast<uint32_t>(count), static_cast<uint32_t>(count >> 32));
+}
+
+// One lane's.
+CUVEIN_FAST void send(const Group& group, uint32_t kind, uint64_t key, uint64_t count) {
+  uint64_t position;
+  if (reserve_ring(group.channel(), sizeof(RecordHeader), &position))
+    write_record(group, position, kind, key, count);
+}
+
+CUVEIN_SLOW void spill(Group group, uint64_t key, uint64_t count) { send(group, kCountRecord, key, count); }
+
+CUVEIN_FAST uint32_t mix_key(uint64_t key) {
+  const uint32_t mixed = (static_cast<uint32_t>(key) ^ static_cast<uint32_t>(key >> 25)) * 0x9e3779b1u;
+  return (mixed ^ static_cast<uint32_t>(key >> 44)) * 0x85ebca6bu;
+}
+
+// A free counter becomes the key's; false when another key was faster.
+CUVEIN_SLOW bool claim_counter(Group group, uint32_t number, uint64_t key) {
+  Engine* engine = group.engine();
+  const unsigned long long before =
+      atomicCAS(&group.counters()[number].key, 0ull, static_cast<unsigned long long>(key));
+  if (before == 0) engine->used[atomicAdd(&engine->used_count, 1u)] = number;
+  return before == 0 || before == key;
+}
+
+// Adds one lane's count.
+CUVEIN_FAST void add(const Group& group, uint32_t copy, uint64_t key, uint64_t count) {
+  Counter* const table = group.counters();
+  uint32_t at = mix_key(key) >> (32 - kCountersBits);
+#pragma unroll 1
+  for (uint32_t probe = 0; probe < kMostProbes; ++probe) {
+    const uint32_t number = copy << kCountersBits | at;
+    const unsigned long long found = table[number].key;
+    if (found == key || (found == 0 && claim_counter(group, number, key))) {
+      atomicAdd(&table[number].count, static_cast<unsigned long long>(count));
+      return;
+    }
+    at = (at + 1) & (kCounters - 1);
+  }
+  spill(group, key, count);
+}
+
+// Sends every count and empties the tables. Called by the lanes of the last warp of the launch.
+CUVEIN_SLOW void send_counts(Group group) {
+  Engine* engine = group.engine();
+  const uint32_t used = fresh(&engine->used_count);
+  const uint32_t step = group.count();
+  for (uint32_t start = 0; start < used; start += step) {
+    const uint32_t index = start + group.rank();
+    const uint32_t here = used - start < step ? used - start : step;
+    uint64_t position = 0;
+    bool room = false;
+    if (group.leads()) room = reserve_ring(group.channel(), here * sizeof(RecordHeader), &position);
+    position = __shfl_sync(group.active, position, group.first());
+    room = __shfl_sync(group.active, static_cast<uint32_t>(room), group.first());
+    if (index < used) {
+      Counter* counter = group.counters() + fresh(&engine->used[index]);
+      const uint64_t key = fresh(&counter->key), count = fresh(&counter->count);
+      publish(&counter->key, 0ull);
+      publish(&counter->count, 0ull);
+      if (room) write_record(group, position + group.rank() * sizeof(RecordHeader), kCountRecord, key, count);
+    }
+    __syncwarp(group.active);
+  }
+}
+
+}  // namespace gpu
+}  // namespace cuvein

@@ -1,0 +1,69 @@
+// What the GPU engine asks of the hardware. The tests put other definitions in its place and run the engine
+// on the processor (CUVEIN_EMULATED).
+#pragma once
+
+#include <cstdint>
+
+#include "model/gpu_engine.h"
+#include "patches/channel.h"
+
+#ifdef CUVEIN_EMULATED
+#include "emulated.h"
+#else
+
+// Slow paths are calls, so that their registers and their stack do not burden the others.
+#define CUVEIN_SLOW __device__ __noinline__
+#define CUVEIN_FAST __device__ __forceinline__
+
+namespace cuvein {
+namespace gpu {
+
+CUVEIN_FAST uint32_t multiprocessor() {
+  uint32_t id;
+  asm("mov.u32 %0, %%smid;" : "=r"(id));
+  return id;
+}
+
+// Of the block, without what the system reserves.
+CUVEIN_FAST uint32_t shared_bytes() {
+  uint32_t bytes;
+  asm("mov.u32 %0, %%total_smem_size;" : "=r"(bytes));
+  return bytes;
+}
+
+CUVEIN_FAST uint32_t grid_of_launch() {
+  uint64_t id;
+  asm("mov.u64 %0, %%gridid;" : "=l"(id));
+  return static_cast<uint32_t>(id);
+}
+
+// Says where the pointer points, which spares the compiler code for all other spaces.
+template <typename T>
+CUVEIN_FAST T* in_global(uint64_t address) {
+  return reinterpret_cast<T*>(__cvta_global_to_generic(address));
+}
+template <typename T>
+CUVEIN_FAST T* in_global(T* pointer) {
+  return in_global<T>(reinterpret_cast<uint64_t>(pointer));
+}
+
+CUVEIN_FAST void pause() { __nanosleep(100); }
+
+// Past the cache of the multiprocessor, which does not see what others write.
+template <typename T>
+CUVEIN_FAST T fresh(const T* at) {
+  return *const_cast<const volatile T*>(at);
+}
+template <typename T>
+CUVEIN_FAST void publish(T* at, T value) {
+  *const_cast<volatile T*>(at) = value;
+}
+
+CUVEIN_FAST void write_ring(uint8_t* at, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
+  asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(x), "r"(y), "r"(z), "r"(w)
+               : "memory");
+}
+
+}  // namespace gpu
+}  // namespace cuvein
+#endif

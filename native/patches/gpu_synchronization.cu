@@ -1,0 +1,114 @@
+// What orders accesses, and where threads, allocations and launches end, on the GPU engine; of launches that
+// it does not have, the callbacks of the host engine.
+#define cuvein_exit host_exit
+#define cuvein_barrier host_barrier
+#define cuvein_syncwarp host_syncwarp
+#define cuvein_commit host_commit
+#define cuvein_wait host_wait
+#define cuvein_cluster_arrive host_cluster_arrive
+#define cuvein_cluster_wait host_cluster_wait
+#define cuvein_mbarrier host_mbarrier
+#define cuvein_mbarrier_attempt host_mbarrier_attempt
+#define cuvein_malloc host_malloc
+#define cuvein_free host_free
+#include "patches/synchronization.cu"
+#undef cuvein_exit
+#undef cuvein_barrier
+#undef cuvein_syncwarp
+#undef cuvein_commit
+#undef cuvein_wait
+#undef cuvein_cluster_arrive
+#undef cuvein_cluster_wait
+#undef cuvein_mbarrier
+#undef cuvein_mbarrier_attempt
+#undef cuvein_malloc
+#undef cuvein_free
+
+#include "patches/gpu_callback.cuh"
+
+using cuvein::gpu::Engines;
+using cuvein::gpu::Group;
+
+CUVEIN_PATCH cuvein_exit(void* userdata, uint64_t pc) {
+  Group group;
+  const Engines engine = cuvein::gpu::engine_of(userdata, &group);
+  if (engine == Engines::kGpu) cuvein::gpu::end_threads(group);
+  if (engine != Engines::kHost) return SANITIZER_PATCH_SUCCESS;
+  if (reinterpret_cast<uint64_t>(userdata) & cuvein::kGpuCandidate) cuvein::gpu::end_on_host(group);
+  return host_exit(userdata, pc);
+}
+
+CUVEIN_PATCH cuvein_barrier(void* userdata, uint64_t pc, uint32_t index, uint32_t threads, uint32_t flags) {
+  Group group;
+  const Engines engine = cuvein::gpu::engine_of(userdata, &group);
+  if (engine == Engines::kHost) return host_barrier(userdata, pc, index, threads, flags);
+  if (engine == Engines::kGpu) {
+    const bool waits = flags & SANITIZER_BARRIER_FLAG_IS_SYNCHRONIZING;
+    cuvein::gpu::arrive_at_barrier(group, index, threads, waits);
+  }
+  return SANITIZER_PATCH_SUCCESS;
+}
+
+CUVEIN_PATCH cuvein_syncwarp(void* userdata, uint64_t pc, uint32_t mask) {
+  Group group;
+  const Engines engine = cuvein::gpu::engine_of(userdata, &group);
+  if (engine == Engines::kHost) return host_syncwarp(userdata, pc, mask);
+  if (engine == Engines::kGpu) cuvein::gpu::arrive_at_sync(group, mask);
+  return SANITIZER_PATCH_SUCCESS;
+}
+
+// What follows says nothing that the graph needs, but for memory that comes into being.
+CUVEIN_PATCH cuvein_commit(void* userdata, uint64_t pc) {
+  Group group;
+  return cuvein::gpu::engine_of(userdata, &group) == Engines::kHost ? host_commit(userdata, pc)
+                                                                    : SANITIZER_PATCH_SUCCESS;
+}
+
+CUVEIN_PATCH cuvein_wait(void* userdata, uint64_t pc, uint32_t groups) {
+  Group group;
+  return cuvein::gpu::engine_of(userdata, &group) == Engines::kHost ? host_wait(userdata, pc, groups)
+                                                                    : SANITIZER_PATCH_SUCCESS;
+}
+
+CUVEIN_PATCH cuvein_cluster_arrive(void* userdata, uint64_t pc) {
+  Group group;
+  return cuvein::gpu::engine_of(userdata, &group) == Engines::kHost ? host_cluster_arrive(userdata, pc)
+                                                                    : SANITIZER_PATCH_SUCCESS;
+}
+
+CUVEIN_PATCH cuvein_cluster_wait(void* userdata, uint64_t pc) {
+  Group group;
+  return cuvein::gpu::engine_of(userdata, &group) == Engines::kHost ? host_cluster_wait(userdata, pc)
+                                                                    : SANITIZER_PATCH_SUCCESS;
+}
+
+CUVEIN_PATCH cuvein_mbarrier(void* userdata, uint64_t pc, void* barrier, uint32_t kind, uint32_t a,
+                             uint32_t b, uint32_t c, uint32_t d) {
+  Group group;
+  return cuvein::gpu::engine_of(userdata, &group) == Engines::kHost
+             ? host_mbarrier(userdata, pc, barrier, kind, a, b, c, d)
+             : SANITIZER_PATCH_SUCCESS;
+}
+
+CUVEIN_PATCH cuvein_mbarrier_attempt(void* userdata, uint64_t pc, void* barrier, uint32_t kind, uint32_t a,
+                                     uint32_t result, uint32_t b, uint32_t c) {
+  Group group;
+  return cuvein::gpu::engine_of(userdata, &group) == Engines::kHost
+             ? host_mbarrier_attempt(userdata, pc, barrier, kind, a, result, b, c)
+             : SANITIZER_PATCH_SUCCESS;
+}
+
+CUVEIN_PATCH cuvein_malloc(void* userdata, uint64_t pc, void* address, uint64_t size) {
+  Group group;
+  const Engines engine = cuvein::gpu::engine_of(userdata, &group);
+  if (engine == Engines::kHost) return host_malloc(userdata, pc, address, size);
+  if (engine == Engines::kGpu && address != nullptr)
+    cuvein::gpu::forget(group, reinterpret_cast<uint64_t>(address), size);
+  return SANITIZER_PATCH_SUCCESS;
+}
+
+CUVEIN_PATCH cuvein_free(void* userdata, uint64_t pc, void* address) {
+  Group group;
+  return cuvein::gpu::engine_of(userdata, &group) == Engines::kHost ? host_free(userdata, pc, address)
+                                                                    : SANITIZER_PATCH_SUCCESS;
+}

@@ -1,0 +1,505 @@
+// Random launches through the GPU engine's device code, emulated, and through the host engine: the graphs
+// must be equal in every number.
+//
+//   compare_engines FIRST_SEED LAUNCHES [--spoil]
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <sstream>
+#include <string>
+
+#include "analyzer/aggregate.h"
+#include "analyzer/engine.h"
+#include "patches/gpu_access.cuh"
+
+using namespace cuvein;  // NOLINT: a test program
+
+namespace {
+
+constexpr uint32_t kMultiprocessorsUsed = 3;
+constexpr uint64_t kRing = 8 << 20;
+constexpr uint32_t kPages = 64;
+constexpr int64_t kBase = -4096;
+
+template <typename T>
+T* zeroed(size_t count) {
+  void* memory = mmap(nullptr, count * sizeof(T) + gpu::kPageBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) std::abort();
+  const uint64_t address = reinterpret_cast<uint64_t>(memory);
+  return reinterpret_cast<T*>((address + gpu::kPageBytes - 1) / gpu::kPageBytes * gpu::kPageBytes);
+}
+
+struct Device {
+  Device() {
+    char* memory = zeroed<char>(gpu::kMemoryBytes);
+    channel = reinterpret_cast<Channel*>(memory);
+    channel->ring = zeroed<uint8_t>(kRing);
+    channel->mask = kRing - 1;
+    channel->consumed = &consumed;
+    channel->limit = kRing;
+    engine = reinterpret_cast<gpu::Engine*>(memory + gpu::kEngineOffset);
+    parameters = zeroed<gpu::Parameters>(gpu::kParameters);
+    engine->parameters = parameters;
+    engine->decisions = zeroed<unsigned long long>(4096);
+    auto* shadow = zeroed<uint8_t>(kPages * gpu::kPageBytes);
+    for (uint32_t i = 0; i < kPages; ++i)
+      pages.push_back(reinterpret_cast<uint64_t>(shadow) + i * gpu::kPageBytes);
+    engine->pages = pages.data();
+    engine->page_count = &page_count;
+    constexpr uint32_t places = gpu::kMultiprocessors * gpu::kBlocksPerMultiprocessor;
+    engine->block_states = zeroed<gpu::Block>(places);
+    engine->warps = zeroed<gpu::Warp>(places * gpu::kWarpsPerBlock);
+    engine->locks = zeroed<uint32_t>(gpu::kMultiprocessors);
+    engine->used = zeroed<uint32_t>(size_t{gpu::kCopies} * gpu::kCounters);
+    shared_shadow = zeroed<uint64_t>(size_t{gpu::kMultiprocessors} * gpu::kSharedBytes);
+  }
+
+  // As the host does before generations are used again.
+  void clear() {
+    for (const uint64_t page : pages) madvise(reinterpret_cast<void*>(page), gpu::kPageBytes, MADV_DONTNEED);
+  }
+
+  Channel* channel;
+  gpu::Engine* engine;
+  gpu::Parameters* parameters;
+  std::vector<uint64_t> pages;
+  uint32_t page_count = kPages;
+  uint64_t consumed = 0;
+  uint64_t* shared_shadow;
+  uint64_t read = 0;
+};
+
+struct Instruction {
+  int32_t pc;
+  Space space;
+  AccessType type;
+  uint32_t size_shift;
+  bool copy;  // asynchronous: reads global memory, writes shared memory
+  bool matrix;
+};
+
+struct Settings {
+  uint32_t blocks, threads, shared;
+  uint32_t global_shift, shared_shift, synchronises;
+  std::vector<Instruction> instructions;
+  std::vector<AllocationRange> allocations;
+};
+
+constexpr uint64_t kEntry = 0x7fe123450000, kMemory = 0x7f3000000000;
+
+uint32_t existing(const Settings& settings, uint32_t warp) {
+  const uint32_t threads = settings.threads - warp * 32;
+  return threads >= 32 ? ~0u : (1u << threads) - 1;
+}
+
+class Run {
+ public:
+  Run(Device* device, std::mt19937* random, const Settings& settings, uint32_t slot)
+      : device_(device), random_(random), settings_(settings), slot_(slot) {
+    warps_ = (settings.threads + 31) / 32;
+    exited_.assign(size_t{settings.blocks} * warps_, 0);
+    gpu::Parameters& given = device->parameters[slot % gpu::kParameters];
+    given.pc_base = static_cast<uint32_t>(kEntry + kBase);
+    given.generation = slot % gpu::kGenerations + 1;
+    if (given.generation == 1) device->clear();
+    given.pc_bits = 9;
+    given.global_shift = static_cast<uint8_t>(settings.global_shift);
+    given.shared_shift = static_cast<uint8_t>(settings.shared_shift);
+    given.synchronises = static_cast<uint8_t>(settings.synchronises);
+    for (size_t i = 0; i < settings.allocations.size(); ++i)
+      ranges_.push_back(
+          {settings.allocations[i].address, settings.allocations[i].size << gpu::kRangeShift | (i + 1)});
+    for (const Instruction& what : settings.instructions)
+      if (what.space == Space::kShared || what.copy) given.shared = 1;
+    given.range_count = static_cast<uint32_t>(ranges_.size());
+    given.ranges = ranges_.data();
+    given.range_version = slot + 1;
+    given.shared_shadow = reinterpret_cast<uint64_t>(device->shared_shadow);
+  }
+
+  // One whole launch.
+  void go(uint32_t steps) {
+    for (uint32_t i = 0; i < steps; ++i) {
+      const uint32_t block = below(settings_.blocks);
+      if (live(block) == 0) continue;
+      const uint32_t choice = below(100);
+      if (choice < 4 && settings_.synchronises != 0)
+        barrier(block);
+      else if (choice < 9 && settings_.synchronises > 1)
+        sync(block, below(warps_));
+      else if (choice < 11)
+        exit(block, below(warps_),
+             below(3) == 0 ? 1u << below(32) : (*random_)() & (*random_)() & (*random_)());
+      else if (choice < 12 && below(4) == 0)
+        allocate(block, below(warps_));
+      else
+        access(block, below(warps_));
+    }
+    std::vector<std::pair<uint32_t, uint32_t>> rest;
+    for (uint32_t block = 0; block < settings_.blocks; ++block)
+      for (uint32_t warp = 0; warp < warps_; ++warp) rest.emplace_back(block, warp);
+    std::shuffle(rest.begin(), rest.end(), *random_);
+    for (const auto& [block, warp] : rest) exit(block, warp, ~0u);
+  }
+
+  Graph host_graph() {
+    LaunchShape shape;
+    shape.sequence = 1;
+    shape.grid[0] = settings_.blocks;
+    shape.block[0] = settings_.threads;
+    shape.allocations = settings_.allocations;
+    Engine engine(1);
+    engine.begin(shape);
+    RecordHeader& end = append(RecordKind::kLaunchEnd, 0, 0, 0, 0);
+    (void)end;
+    if (!engine.consume(records_.data(), records_.size())) std::abort();
+    return engine.end(1);
+  }
+
+  Graph gpu_graph(uint32_t* findings) {
+    Aggregate aggregate;
+    bool ended = false;
+    while (device_->read < device_->channel->reserved) {
+      RecordHeader record;
+      for (unsigned i = 0; i < sizeof record; i += 16)
+        std::memcpy(reinterpret_cast<char*>(&record) + i,
+                    device_->channel->ring + ((device_->read + i) & (kRing - 1)), 16);
+      device_->read += sizeof record;
+      if (record.launch != slot_) emulated::Warp::fail("a record of another launch", "ring");
+      if (record.kind == static_cast<RecordKind>(gpu::kCountRecord))
+        aggregate.add(record.address, static_cast<uint64_t>(record.value));
+      else if (record.kind == RecordKind::kLaunchEnd)
+        ended = true;
+    }
+    device_->consumed = device_->read;
+    if (!ended) emulated::Warp::fail("the launch did not end", "ring");
+    *findings = aggregate.findings();
+    return aggregate.graph(kBase, Graph{});
+  }
+
+ private:
+  uint32_t below(uint32_t bound) { return (*random_)() % bound; }
+  uint32_t& exited(uint32_t block, uint32_t warp) { return exited_[size_t{block} * warps_ + warp]; }
+  uint32_t live(uint32_t block, uint32_t warp) { return existing(settings_, warp) & ~exited(block, warp); }
+  uint32_t live(uint32_t block) {
+    uint32_t all = 0;
+    for (uint32_t warp = 0; warp < warps_; ++warp) all |= live(block, warp);
+    return all;
+  }
+
+  RecordHeader& append(RecordKind kind, uint32_t block, uint32_t warp, uint32_t active, int32_t pc,
+                       AddressForm form = AddressForm::kAffine, uint8_t flags = 0) {
+    const size_t at = records_.size();
+    const unsigned bytes = record_bytes(form, flags);
+    records_.resize(at + bytes);
+    auto& record = *reinterpret_cast<RecordHeader*>(records_.data() + at);
+    record.length = static_cast<uint8_t>(bytes / kRecordUnit);
+    record.kind = kind;
+    record.form = form;
+    record.flags = flags;
+    record.block = block;
+    record.warp = static_cast<uint8_t>(warp);
+    record.active = active;
+    record.pc = pc;
+    record.launch = 1;
+    return record;
+  }
+
+  // Runs a callback's body for the lanes.
+  template <typename Body>
+  void on_device(uint32_t block, uint32_t warp, uint32_t active, Body body) {
+    blockIdx = {block, 0, 0};
+    gridDim = {settings_.blocks, 1, 1};
+    blockDim = {settings_.threads, 1, 1};
+    emulated::multiprocessor_of_block = block % kMultiprocessorsUsed;
+    emulated::shared_bytes_of_block = settings_.shared;
+    emulated::warp_of_lanes = warp;
+    emulated::Warp::instance().run(active, [&](uint32_t lane) {
+      gpu::Group group{reinterpret_cast<uint64_t>(device_->channel) | kGpuCandidate | slot_, active, lane};
+      if (!gpu::on_gpu(group)) emulated::Warp::fail("the launch was left to the host", "decision");
+      body(group, lane);
+    });
+  }
+
+  void barrier(uint32_t block) {
+    std::vector<uint32_t> order;
+    for (uint32_t warp = 0; warp < warps_; ++warp)
+      if (live(block, warp) != 0) order.push_back(warp);
+    std::shuffle(order.begin(), order.end(), *random_);
+    for (size_t i = 0; i < order.size(); ++i) {
+      uint32_t parts[2] = {live(block, order[i]), 0};
+      if (below(4) == 0) {  // the lanes of the warp arrive apart
+        parts[1] = parts[0] & (*random_)();
+        parts[0] &= ~parts[1];
+      }
+      for (const uint32_t active : parts) {
+        if (active == 0) continue;
+        append(RecordKind::kBlockBarrier, block, order[i], active, 0);
+        on_device(block, order[i], active,
+                  [](const gpu::Group& group, uint32_t) { gpu::arrive_at_barrier(group, 0, 0, true); });
+      }
+      // Others may still be at work.
+      if (i + 1 < order.size() && below(2) == 0) access(block, order[i + 1]);
+    }
+  }
+
+  void sync(uint32_t block, uint32_t warp) {
+    const uint32_t active = live(block, warp);
+    if (active == 0) return;
+    append(RecordKind::kWarpSync, block, warp, active, 0).address = ~0u;
+    on_device(block, warp, active,
+              [](const gpu::Group& group, uint32_t) { gpu::arrive_at_sync(group, ~0u); });
+  }
+
+  void exit(uint32_t block, uint32_t warp, uint32_t lanes) {
+    const uint32_t active = live(block, warp) & lanes;
+    if (active == 0) return;
+    append(RecordKind::kThreadExit, block, warp, active, 0);
+    exited(block, warp) |= active;
+    on_device(block, warp, active, [](const gpu::Group& group, uint32_t) { gpu::end_threads(group); });
+  }
+
+  void allocate(uint32_t block, uint32_t warp) {
+    const uint32_t lanes = live(block, warp);
+    if (lanes == 0) return;
+    const uint32_t active = lanes & (0 - lanes);
+    const uint64_t address = kMemory + below(64) * 16;
+    const uint64_t bytes = below(20) * 16;
+    RecordHeader& record = append(RecordKind::kDeviceMalloc, block, warp, active, 0);
+    record.address = address;
+    record.value = static_cast<int64_t>(bytes);
+    on_device(block, warp, active,
+              [&](const gpu::Group& group, uint32_t) { gpu::forget(group, address, bytes); });
+  }
+
+  uint64_t place(Space space, uint32_t size) {
+    if (space == Space::kShared) return (1024 + below(settings_.shared - 15)) / size * size;
+    const uint64_t near = kMemory + below(1500), far = kMemory + (uint64_t{below(6)} << 21) + below(64);
+    return (below(20) == 0 ? far : near) / size * size;
+  }
+
+  void addresses(Space space, uint32_t active, uint32_t size, uint64_t (&result)[32]) {
+    const uint64_t start = place(space, size);
+    const int64_t stride = static_cast<int64_t>(below(8)) - 2;
+    const uint32_t pattern = below(6);
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+      uint64_t address = start + static_cast<uint64_t>(stride * size * lane);
+      if (pattern == 0) address = start + size * lane;
+      if (pattern == 1) address = place(space, size);
+      if (pattern == 2) address = start + size * (lane / 4);
+      if (pattern == 3) address = start + size * (lane % 8);
+      if (pattern == 4) address = start + size * 32 * (lane / 8) + size * (lane & 7);
+      if (space == Space::kShared) {
+        const uint64_t room = settings_.shared / 16 * 16;
+        address = 1024 + (address - 1024) % room / size * size;
+      }
+      result[lane] = address;
+    }
+    (void)active;
+  }
+
+  void access(uint32_t block, uint32_t warp) {
+    const uint32_t lanes = live(block, warp);
+    uint32_t active = below(3) != 0 ? lanes : lanes & (*random_)();
+    if (below(8) == 0) active = lanes & (1u << below(32));
+    if (active == 0) return;
+    const Instruction& what =
+        settings_.instructions[below(static_cast<uint32_t>(settings_.instructions.size()))];
+    const uint32_t size = 1u << what.size_shift;
+    if (what.matrix) {
+      if (lanes != ~0u) return;
+      active = ~0u >> (24 - 8 * below(4));
+    }
+    uint64_t first[32], second[32];
+    addresses(what.copy ? Space::kGlobal : what.space, active, size, first);
+    if (!what.copy) {
+      RecordHeader& record = append(RecordKind::kAccess, block, warp, active, what.pc, AddressForm::kLanes64,
+                                    what.matrix ? kRecordFlagMatrix : 0);
+      record.space = what.space;
+      record.type = what.type;
+      record.size = static_cast<uint8_t>(size);
+      record.address = first[__builtin_ctz(active)];
+      fill(record, active, first);
+      on_device(block, warp, active, [&](const gpu::Group& group, uint32_t lane) {
+        const gpu::Access access{what.type, false, what.size_shift};
+        const uint64_t pc = kEntry + static_cast<uint64_t>(static_cast<int64_t>(what.pc));
+        if (what.space == Space::kGlobal)
+          gpu::analyse<Space::kGlobal>(group, access, pc, first[lane]);
+        else
+          gpu::analyse<Space::kShared>(group, access, pc, first[lane]);
+      });
+      return;
+    }
+    addresses(Space::kShared, active, size, second);
+    uint8_t bytes[32] = {};
+    const bool even = below(2) == 0;
+    uint32_t readers = 0;
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+      if ((active >> lane & 1) == 0) continue;
+      bytes[lane] = static_cast<uint8_t>(
+          even ? size : below((size >> settings_.global_shift) + 1) << settings_.global_shift);
+      if (bytes[lane] != 0) readers |= 1u << lane;
+    }
+    bool differ = false;
+    for (uint32_t lane = 0; lane < 32; ++lane) differ |= (readers >> lane & 1) != 0 && bytes[lane] != size;
+    if (readers != 0) {
+      RecordHeader& record =
+          append(RecordKind::kAccess, block, warp, readers, what.pc, AddressForm::kLanes64,
+                 static_cast<uint8_t>(kRecordFlagAsync | (differ ? kRecordFlagLaneSizes : 0)));
+      record.size = static_cast<uint8_t>(size);
+      record.address = first[__builtin_ctz(readers)];
+      fill(record, readers, first);
+      if (differ) {
+        uint8_t* sizes = reinterpret_cast<uint8_t*>(&record) + record.length * kRecordUnit - 32;
+        for (uint32_t lane = 0; lane < 32; ++lane) sizes[lane] = (readers >> lane & 1) != 0 ? bytes[lane] : 0;
+      }
+    }
+    RecordHeader& record = append(RecordKind::kAccess, block, warp, active, what.pc + 1,
+                                  AddressForm::kLanes64, kRecordFlagAsync);
+    record.space = Space::kShared;
+    record.type = AccessType::kWrite;
+    record.size = static_cast<uint8_t>(size);
+    record.address = second[__builtin_ctz(active)];
+    fill(record, active, second);
+    on_device(block, warp, active, [&](const gpu::Group& group, uint32_t lane) {
+      const uint64_t pc = kEntry + static_cast<uint64_t>(static_cast<int64_t>(what.pc));
+      gpu::Group reading = group;
+      reading.active = readers;
+      if ((readers >> lane & 1) != 0) {
+        const gpu::Access access{AccessType::kRead, true, what.size_shift};
+        if (differ)
+          gpu::analyse_sizes(reading, first[lane], access, static_cast<uint32_t>(pc), bytes[lane]);
+        else
+          gpu::analyse<Space::kGlobal>(reading, access, pc, first[lane]);
+      }
+      __syncwarp(group.active);
+      gpu::analyse<Space::kShared>(group, {AccessType::kWrite, true, what.size_shift}, pc, second[lane]);
+    });
+  }
+
+  static void fill(RecordHeader& record, uint32_t active, const uint64_t (&addresses)[32]) {
+    auto* lanes = reinterpret_cast<uint64_t*>(&record + 1);
+    for (uint32_t lane = 0; lane < 32; ++lane) lanes[lane] = (active >> lane & 1) != 0 ? addresses[lane] : 0;
+  }
+
+  Device* device_;
+  std::mt19937* random_;
+  const Settings& settings_;
+  const uint32_t slot_;
+  uint32_t warps_;
+  std::vector<uint32_t> exited_;
+  std::vector<gpu::Range> ranges_;
+  std::vector<unsigned char> records_;
+};
+
+Settings settings_for(std::mt19937& random) {
+  Settings settings;
+  settings.blocks = 1 + random() % 7;
+  settings.threads = 1 + random() % 100;
+  // With much shared memory a multiprocessor has room for one block only, so that blocks move on to others.
+  settings.shared = random() % 6 == 0 ? 200 * 1024 : 64 + random() % 4000;
+  if (settings.shared > 100 * 1024) settings.blocks = std::min(settings.blocks, kMultiprocessorsUsed);
+  settings.synchronises = random() % 3;
+  uint32_t global = 1 + random() % 31, shared = 1 + random() % 31;  // sizes that occur
+  settings.global_shift = static_cast<uint32_t>(__builtin_ctz(global));
+  settings.shared_shift = static_cast<uint32_t>(__builtin_ctz(shared));
+  const auto pick = [&](uint32_t sizes) {
+    for (;;) {
+      const uint32_t shift = random() % 5;
+      if (sizes >> shift & 1) return shift;
+    }
+  };
+  const bool no_shared = random() % 4 == 0;
+  for (int32_t i = 0; i < 10; ++i) {
+    const bool in_shared = !no_shared && random() % 2;
+    settings.instructions.push_back(
+        {static_cast<int32_t>(kBase) + 16 * (i * 7 + 1), in_shared ? Space::kShared : Space::kGlobal,
+         static_cast<AccessType>(random() % 3), pick(in_shared ? shared : global), false, false});
+  }
+  if (!no_shared && global & 16 && shared & 16)
+    settings.instructions.push_back(
+        {static_cast<int32_t>(kBase) + 16 * 300, Space::kGlobal, AccessType::kRead, 4, true, false});
+  if (!no_shared && shared & 16)
+    settings.instructions.push_back(
+        {static_cast<int32_t>(kBase) + 16 * 301, Space::kShared, AccessType::kRead, 4, false, true});
+  settings.allocations = {{kMemory, 512}, {kMemory + 512, 256}, {kMemory + 1024, 128}};
+  if (random() % 2) settings.allocations.push_back({kMemory + (uint64_t{2} << 21), 1 << 20});
+  return settings;
+}
+
+std::string text(const Graph& graph) {
+  std::ostringstream out;
+  const auto histogram = [&](const char* name, const Histogram& values) {
+    out << " " << name;
+    for (const auto& [value, count] : values) out << " " << value << ":" << count;
+  };
+  for (const Node& node : graph.nodes) {
+    out << "node " << node.pc << " " << name(node.space) << " " << name(node.type) << " size "
+        << int{node.size} << " async " << node.asynchronous << " executions " << node.executions << " bytes "
+        << node.bytes;
+    histogram("lanes", node.lanes);
+    histogram("addresses", node.addresses);
+    histogram("sectors", node.sectors);
+    histogram("words", node.words);
+    histogram("wavefronts", node.wavefronts);
+    histogram("ideal", node.ideal_wavefronts);
+    out << " allocations";
+    for (const auto& [allocation, bytes] : node.allocation_bytes) out << " " << allocation << ":" << bytes;
+    out << "\n";
+  }
+  for (const Edge& edge : graph.edges)
+    out << "edge " << edge.node << " " << edge.origin << " " << name(edge.label) << " bytes " << edge.bytes
+        << " count " << edge.count << " unordered " << edge.unordered << "\n";
+  for (const uint64_t accesses : graph.accesses) out << "accesses " << accesses << "\n";
+  out << "unknown " << graph.unknown_bytes << " ended " << graph.ended << "\n";
+  return out.str();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const uint32_t first = argc > 1 ? static_cast<uint32_t>(std::atoi(argv[1])) : 1;
+  const uint32_t launches = argc > 2 ? static_cast<uint32_t>(std::atoi(argv[2])) : 20;
+  const bool spoil = argc > 3 && std::strcmp(argv[3], "--spoil") == 0;  // to see that it is noticed
+  Device device;
+  for (uint32_t i = 0; i < launches; ++i) {
+    std::mt19937 random(first + i);
+    const Settings settings = settings_for(random);
+    Run run(&device, &random, settings, i);
+    run.go(20 + random() % 400);
+    uint32_t findings = 0;
+    std::string on_gpu;
+    try {
+      on_gpu = text(run.gpu_graph(&findings));
+    } catch (const std::exception& error) {
+      on_gpu = error.what();
+    }
+    std::string on_host = text(run.host_graph());
+    if (spoil) ++on_host[on_host.find("bytes ") + 6];
+    if (findings != 0 || on_gpu != on_host) {
+      std::printf("launch of seed %u differs; findings %u, units %u and %u, %u blocks of %u, shared %u\n",
+                  first + i, findings, 1u << settings.global_shift, 1u << settings.shared_shift,
+                  settings.blocks, settings.threads, settings.shared);
+      std::istringstream left(on_gpu), right(on_host);
+      std::string a, b;
+      int shown = 0;
+      while (shown < 12) {
+        const bool more_left = static_cast<bool>(std::getline(left, a));
+        const bool more_right = static_cast<bool>(std::getline(right, b));
+        if (!more_left && !more_right) break;
+        if (!more_left) a.clear();
+        if (!more_right) b.clear();
+        if (a == b) continue;
+        std::printf("  gpu:  %s\n  host: %s\n", a.c_str(), b.c_str());
+        ++shown;
+      }
+      return 1;
+    }
+  }
+  std::printf("%u launches agree\n", launches);
+  return 0;
+}

@@ -1,0 +1,67 @@
+"""The GPU engine without a GPU: its device code, emulated on the processor, against the host engine.
+
+The program draws random launches (mixed widths, broadcasts, asynchronous copies of differing sizes, matrix
+accesses, barriers, early exits, allocations that come into being) and demands graphs equal in every number.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EMULATION = ROOT / "tests" / "emulation"
+NATIVE = ROOT / "native"
+
+
+def compiled(folder: Path, source: str, *others: Path) -> str:
+    """A program of the emulation."""
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("there is no C++ compiler (c++) to compile the emulation with")
+    program = folder / "program"
+    command = [compiler, "-std=c++17", "-O1", "-Wno-unknown-pragmas", "-DCUVEIN_EMULATED", "-pthread"]
+    includes = [f"-I{path}" for path in (EMULATION, NATIVE, folder)]
+    done = subprocess.run(
+        [*command, *includes, EMULATION / source, *others, "-o", program],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return str(program)
+
+
+@pytest.fixture(scope="module")
+def compare_engines(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The comparing program, compiled."""
+    folder = tmp_path_factory.mktemp("emulation")
+    generator = NATIVE / "model" / "generate_vocabulary.py"
+    vocabulary = ROOT / "src" / "cuvein" / "vocabulary.py"
+    subprocess.run([sys.executable, generator, vocabulary, folder / "model" / "vocabulary.h"], check=True)
+    return compiled(folder, "compare_engines.cpp", *NATIVE.glob("analyzer/*.cpp"))
+
+
+@pytest.mark.parametrize("first_seed", [1, 1001, 2001])
+def test_emulated_gpu_engine_agrees_with_the_host_engine(compare_engines: str, first_seed: int) -> None:
+    launches = 70  # more than there are generations, so that the shadow is cleared once
+    done = subprocess.run(
+        [compare_engines, str(first_seed), str(launches)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, f"{launches} launches agree\n"), done.stderr
+
+
+def test_comparison_notices_what_differs(compare_engines: str) -> None:
+    done = subprocess.run([compare_engines, "1", "5", "--spoil"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "differs" in done.stdout
+
+
+def test_access_sizes_are_read_from_machine_code(tmp_path: Path) -> None:
+    program = compiled(tmp_path, "read_code.cpp", NATIVE / "monitor" / "gpu_code.cpp")
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "machine code is read\n"), done.stdout
