@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -15,17 +13,18 @@ from rich.text import Text
 from cuvein.graph.labels import LABELS
 from cuvein.patterns.thresholds import Thresholds
 from cuvein.report import numbers, style
+from cuvein.report.printing import MINIMUM_WIDTH, WIDE, printed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from rich.console import Console
 
     from cuvein.report.summary import Summary
     from cuvein.report.tally import AccessKind, Tally
 
 __all__ = ["Listing", "Row", "Section", "kind_name"]
 
-MINIMUM_WIDTH = 60
-WIDE = 100
 # From the thresholds of the patterns on, a ratio is worth a look.
 THRESHOLDS = Thresholds()
 
@@ -91,24 +90,13 @@ class Listing:
         notes
             Sentences on what is missing.
         """
-        console = Console(
-            file=io.StringIO(),
-            width=self._width,
-            force_terminal=self._colour,
-            color_system="standard" if self._colour else None,
-            highlight=False,
-            markup=False,
-            emoji=False,
-            legacy_windows=False,
-        )
-        with console.capture() as captured:
+
+        def show(console: Console) -> None:
             self._print(console, summary, title, sections, total)
             for note in notes:
                 console.print(Text(f"Note: {style.printable(note)}.", "yellow"))
-        text = "\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n"
-        if not self._unicode:
-            text = text.replace("\u2026", self._glyphs.ellipsis).encode("ascii", "replace").decode()
-        return text
+
+        return printed(show, self._width, colour=self._colour, unicode=self._unicode)
 
     def _print(
         self, console: Console, summary: Summary, title: str, sections: Sequence[Section], total: int

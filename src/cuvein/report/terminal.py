@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import io
 import shlex
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from cuvein.graph.labels import LABELS
 from cuvein.report import accesses, coverage, numbers, style
+from cuvein.report.printing import MINIMUM_WIDTH, WIDE, printed
 from cuvein.report.summary import summarise
 from cuvein.source import Missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
 
     from cuvein.profile.model import LabelName, LaunchProfile
     from cuvein.report.summary import AccessKey, AccessSummary, KernelSummary, LaunchShape, Summary
     from cuvein.source import Locator
 
 __all__ = ["TerminalReport"]
-
-_MINIMUM_WIDTH = 60
-_WIDE = 100
 
 
 class TerminalReport:
@@ -57,7 +53,7 @@ class TerminalReport:
         top: int = 10,
         locator: Locator | None = None,
     ) -> None:
-        self._width = max(width, _MINIMUM_WIDTH)
+        self._width = max(width, MINIMUM_WIDTH)
         self._colour = colour
         self._unicode = unicode
         self._glyphs = style.Glyphs.choose(unicode=unicode)
@@ -67,23 +63,12 @@ class TerminalReport:
     def render(self, profiles: Iterable[LaunchProfile]) -> str:
         """Make the report; see :class:`cuvein.report.Report`."""
         summary = summarise(profiles)
-        console = Console(
-            file=io.StringIO(),
-            width=self._width,
-            force_terminal=self._colour,
-            color_system="standard" if self._colour else None,
-            highlight=False,
-            markup=False,
-            emoji=False,
-            legacy_windows=False,
+        return printed(
+            lambda console: self._print(console, summary),
+            self._width,
+            colour=self._colour,
+            unicode=self._unicode,
         )
-        with console.capture() as captured:
-            self._print(console, summary)
-        lines = (line.rstrip() for line in captured.get().splitlines())
-        text = "\n".join(lines) + "\n"
-        if not self._unicode:
-            text = text.replace("\u2026", self._glyphs.ellipsis).encode("ascii", "replace").decode()
-        return text
 
     def _print(self, console: Console, summary: Summary) -> None:
         console.print(self._title(summary))
@@ -120,7 +105,7 @@ class TerminalReport:
         table.add_column("launches", justify="right", no_wrap=True)
         table.add_column("traffic", justify="right", no_wrap=True)
         table.add_column("mostly", no_wrap=True)
-        bar = self._colour and self._width >= _WIDE
+        bar = self._colour and self._width >= WIDE
         if bar:
             table.add_column("by scope", no_wrap=True)
         for number, kernel in enumerate(summary.kernels, 1):
@@ -216,7 +201,7 @@ class TerminalReport:
         if len(shown) < len(listed):
             title += f" ({len(shown)} of {len(listed)}; --top 0 lists all)"
         yield Text("  " + title, "bold")
-        indent = 4 if self._width >= _WIDE else 2
+        indent = 4 if self._width >= WIDE else 2
         lines, remedy = self._lines(kernel, shown)
         table = accesses.table(kernel, shown, lines, console, width=self._width - indent, glyphs=self._glyphs)
         yield Padding(table, (0, 0, 0, indent))
