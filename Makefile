@@ -11,6 +11,7 @@ help: ## Show this help
 
 # The environment is remade when the requirements change, not every time.
 $(VENV)/.ready: pyproject.toml cmake/requirements.py
+	@echo "making $(VENV): downloads compilers and tools from PyPI, 0.9 GB once installed"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check --upgrade "pip>=25.1"
 	$(BIN)/python cmake/requirements.py > $(VENV)/build-requirements.txt
@@ -21,6 +22,7 @@ $(VENV)/.ready: pyproject.toml cmake/requirements.py
 setup: $(VENV)/.ready native ## Make .venv with everything, build the native parts, install cuvein into it (editable)
 
 native: $(VENV)/.ready # the libraries and the patches, into src/cuvein/_native
+	@test -d build/native || echo "building the native parts for the first time, which takes a while"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S . -B build/native -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python --log-level=WARNING > $(LOG) 2>&1 || (cat $(LOG); exit 1)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build build/native > $(LOG) 2>&1 || (cat $(LOG); exit 1)
 	@$(BIN)/cmake --install build/native --prefix src > /dev/null

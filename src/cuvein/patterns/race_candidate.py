@@ -69,9 +69,8 @@ def _find(graph: Graph, thresholds: Thresholds) -> Iterator[Detection]:
 def _describe(edges: list[Edge], kind: str, scope: str) -> Description:
     unordered, together = sum(edge.unordered or 0 for edge in edges), sum(edge.bytes for edge in edges)
     return Description(
-        f"{kind} inside the {scope}: {amount(unordered)} of {amount(together)} are not ordered by a barrier; "
-        f"needs "
-        f"{_NEEDS[scope]}.",
+        f"{kind} inside the {scope}: no barrier orders {amount(unordered)} of {amount(together)}; "
+        f"needs {_NEEDS[scope]}.",
         {
             "direction": kind,
             "scope": scope,
