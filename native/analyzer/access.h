@@ -36,7 +36,8 @@ struct Access {
   Launch* launch;
   const PartialSyncs* partial_syncs;  // of the warp since its last full one, or null
   uint32_t active;
-  uint32_t node;
+  uint32_t node;       // of a barrier: its number
+  uint32_t barrier;    // number of the last block barrier that the warp passed, 0: none
   uint32_t clock;      // barrier clock of the warp
   uint32_t events;     // barriers and syncs of the warp so far
   uint32_t full_sync;  // the last of them that covered every lane

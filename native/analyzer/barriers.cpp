@@ -48,6 +48,7 @@ void BlockClocks::complete(Barrier& barrier) {
   each_lane(barrier.warps, [&](unsigned index) {
     Warp& warp = warps_[index];
     warp.clock = clock;
+    warp.barrier = barrier.number;
     advance(warp.events);
     warp.full_sync = warp.events;
     warp.partial.clear();
@@ -80,7 +81,10 @@ void BlockClocks::pass(unsigned index, uint32_t active) {
   Warp& warp = warps_[index];
   if (warp.waiting & active)
     for (auto& [_, barrier] : barriers_)
-      if (barrier.lanes[index] & active) complete(barrier);
+      if (barrier.lanes[index] & active) {
+        *all_plain_ = false;
+        complete(barrier);
+      }
   for (size_t i = 0; i < warp.pending.size();) {
     if (!(warp.pending[i].arrived & active)) {
       ++i;
@@ -105,10 +109,13 @@ void BlockClocks::complete_syncs(unsigned index) {
   }
 }
 
-void BlockClocks::barrier(unsigned index, uint32_t active, unsigned number, uint32_t expected, bool waits) {
+void BlockClocks::barrier(unsigned index, uint32_t active, unsigned barrier_index, uint32_t expected,
+                          bool waits, uint32_t number) {
   pass(index, active);
-  Barrier& barrier = barriers_[number];
+  Barrier& barrier = barriers_[barrier_index];
   Warp& warp = warps_[index];
+  if (barrier.number == 0) barrier.number = number;
+  if (!waits || (expected != 0 && expected != threads_) || barrier.number != number) *all_plain_ = false;
   barrier.clock = std::max(barrier.clock, warp.clock);
   barrier.arrived += __builtin_popcount(active);
   barrier.whole_block |= expected == 0;
@@ -150,6 +157,7 @@ void BlockClocks::other(unsigned index, uint32_t active) {
 
 void BlockClocks::stamp(Access& access, std::deque<PartialSyncs>& snapshots, uint64_t round) {
   Warp& warp = warps_[access.warp];
+  access.barrier = warp.barrier;
   access.clock = warp.clock;
   access.events = warp.events;
   access.full_sync = warp.full_sync;

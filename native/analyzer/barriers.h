@@ -8,6 +8,10 @@
 // A barrier is complete when the threads it expects have arrived (exited threads are not expected by a
 // barrier of the whole block), or when a lane that waits for it turns up in a later record, whichever is seen
 // first.
+//
+// Which barrier has ordered two accesses is said of plain ones only: those that the whole block waits at, at
+// one instruction. Whatever else a block does (barriers of some warps, of warps that do not wait, divergent
+// ones) orders accesses through third parties, so that no single barrier can be named.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +25,13 @@ namespace cuvein {
 
 class BlockClocks {
  public:
-  explicit BlockClocks(uint32_t threads) : threads_(threads), warps_((threads + 31) / 32) {}
+  // `*all_plain` is set to false when a barrier is not plain.
+  BlockClocks(uint32_t threads, bool* all_plain)
+      : threads_(threads), all_plain_(all_plain), warps_((threads + 31) / 32) {}
 
   // Takes the records of the block in stream order.
-  void barrier(unsigned warp, uint32_t active, unsigned index, uint32_t expected, bool waits);
+  void barrier(unsigned warp, uint32_t active, unsigned index, uint32_t expected, bool waits,
+               uint32_t number);
   void warp_sync(unsigned warp, uint32_t active, uint32_t mask);
   void exit(unsigned warp, uint32_t active);
   void other(unsigned warp, uint32_t active);
@@ -39,6 +46,7 @@ class BlockClocks {
   };
   struct Warp {
     uint32_t clock = 0, events = 0, full_sync = 0, exited = 0, waiting = 0;
+    uint32_t barrier = 0;  // number of the last one that it passed
     std::vector<PendingSync> pending;
     PartialSyncs partial;
     const PartialSyncs* snapshot = nullptr;
@@ -46,6 +54,7 @@ class BlockClocks {
   };
   struct Barrier {
     uint32_t arrived = 0, clock = 0, warps = 0;  // warps: those that wait, as a mask
+    uint32_t number = 0;
     bool whole_block = false;
     uint32_t lanes[32] = {};  // that wait
   };
@@ -57,6 +66,7 @@ class BlockClocks {
   void complete_syncs(unsigned warp);
 
   uint32_t threads_;
+  bool* all_plain_;
   uint32_t exited_ = 0;
   std::vector<Warp> warps_;
   std::map<unsigned, Barrier> barriers_;

@@ -55,7 +55,7 @@ BlockState& Blocks::find(uint64_t block) {
 
 BlockClocks& Blocks::clocks(BlockState& state) {
   if (state.clocks == nullptr) {
-    state.clocks = std::make_unique<BlockClocks>(threads_);
+    state.clocks = std::make_unique<BlockClocks>(threads_, &all_plain_);
     for (unsigned warp = 0; warp < (threads_ + 31) / 32; ++warp)
       if (state.exited_lanes[warp] != 0) state.clocks->exit(warp, state.exited_lanes[warp]);
   }

@@ -50,6 +50,8 @@ class Blocks {
   BlockClocks& clocks(BlockState& state);
   // Threads of the block have ended; when they all have, the block's state is dropped.
   void exit(BlockState& state, unsigned warp, uint32_t active);
+  // Whether every barrier so far was one that the whole block waits at, at one instruction.
+  bool all_barriers_plain() const { return all_plain_; }
 
  private:
   BlockState& find(uint64_t block);
@@ -58,6 +60,7 @@ class Blocks {
 
   BlockPool& pool_;
   const uint32_t threads_;
+  bool all_plain_ = true;
   BlockState* last_ = nullptr;
   std::vector<BlockState*> table_;  // open addressing, at most half full
   size_t used_ = 0;

@@ -30,6 +30,13 @@ class EdgeTable {
     weight.unordered += unordered;
   }
 
+  // Bytes that a block barrier ordered; numbers are dense.
+  void add_ordered(uint32_t barrier, uint64_t bytes) {
+    if (barrier >= ordered_.size()) ordered_.resize(barrier + 1);
+    ordered_[barrier] += bytes;
+  }
+  const std::vector<uint64_t>& ordered() const { return ordered_; }
+
   template <typename Visit>
   void each(Visit visit) const {
     for (const EdgeWeight& weight : slots_)
@@ -62,6 +69,7 @@ class EdgeTable {
 
   std::vector<EdgeWeight> slots_;  // open addressing, at most half full
   size_t used_ = 0;
+  std::vector<uint64_t> ordered_;  // by the barrier's number
 };
 
 // The edges of one access. A lane counts once for each edge that has a byte of it.

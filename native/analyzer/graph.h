@@ -37,10 +37,21 @@ struct Edge {
   int64_t unordered;  // bytes no barrier of the label's scope separated; -1: not known
 };
 
-// Nodes sorted by (pc, space, type), edges by (node, origin, label): a graph has one spelling.
+// A barrier instruction, or what else synchronises threads.
+struct Barrier {
+  int32_t pc;
+  BarrierKind kind;
+  uint64_t executions;
+  int64_t ordered_bytes;  // that it ordered, see docs/engine.md; -1: not known
+};
+
+// Nodes sorted by (pc, space, type), edges by (node, origin, label), barriers by (pc, kind): a graph has one
+// spelling.
 struct Graph {
   std::vector<Node> nodes;
   std::vector<Edge> edges;
+  std::vector<Barrier> barriers;
+  bool barriers_known = false;  // whether the engine lists barriers
   uint64_t accesses[kSpaceCount] = {};
   uint64_t not_analysed[kInstructionCount] = {};
   uint64_t unknown_bytes = 0;

@@ -14,6 +14,10 @@ uint64_t pack(int32_t pc, Space space, AccessType type) {
          static_cast<uint32_t>(pc);
 }
 
+uint64_t pack(int32_t pc, BarrierKind kind) {
+  return static_cast<uint64_t>(kind) << 32 | static_cast<uint32_t>(pc);
+}
+
 // Largest counts of one access: 32 lanes of up to 5 words (16 bytes, misaligned).
 constexpr size_t kAddressValues = 33, kFootprintValues = 161;
 
@@ -40,6 +44,14 @@ uint32_t NodeNumbers::number(const NodeKey& key) {
       throw std::length_error("a kernel with more than 524286 memory instructions cannot be analysed");
     keys_.push_back(key);
   }
+  return found->second;
+}
+
+uint32_t BarrierNumbers::number(const BarrierKey& key) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto [found, added] =
+      numbers_.emplace(pack(key.pc, key.kind), static_cast<uint32_t>(keys_.size() + 1));
+  if (added) keys_.push_back(key);
   return found->second;
 }
 
@@ -178,6 +190,40 @@ void Counts::add(Access& access, int32_t pc, bool asynchronous, Distributions& d
   if (access.space == Space::kGlobal) add_allocations(counts, access);
 }
 
+uint32_t Counts::add_barrier(int32_t pc, BarrierKind kind) {
+  // Warps reach one barrier after the other.
+  const uint64_t key = pack(pc, kind);
+  if (last_barrier_ == nullptr || last_barrier_->first != key) {
+    const auto [found, added] = barriers_.try_emplace(key);
+    if (added) found->second.number = barrier_numbers_.number({pc, kind});
+    last_barrier_ = &*found;
+  }
+  ++last_barrier_->second.executions;
+  return last_barrier_->second.number;
+}
+
+void Launch::add_barriers(Graph& graph) const {
+  const std::vector<BarrierKey>& keys = barriers_.keys();
+  for (const BarrierKey& key : keys)
+    graph.barriers.push_back({key.pc, key.kind, 0, key.kind == BarrierKind::kBlock ? 0 : -1});
+  bool all_plain = true;
+  for (const std::unique_ptr<Part>& part : parts_)
+    if (part != nullptr) all_plain &= part->blocks.all_barriers_plain();
+  for (const std::unique_ptr<Counts>& counts : counts_) {
+    if (counts == nullptr) continue;
+    for (const auto& [_, count] : counts->barriers())
+      graph.barriers[count.number - 1].executions += count.executions;
+    const std::vector<uint64_t>& ordered = counts->edges.ordered();
+    for (size_t number = 1; number < ordered.size(); ++number)
+      graph.barriers[number - 1].ordered_bytes += static_cast<int64_t>(ordered[number]);
+  }
+  for (Barrier& barrier : graph.barriers)
+    if (!all_plain) barrier.ordered_bytes = -1;
+  std::sort(graph.barriers.begin(), graph.barriers.end(),
+            [](const Barrier& a, const Barrier& b) { return a.pc != b.pc ? a.pc < b.pc : a.kind < b.kind; });
+  graph.barriers_known = true;
+}
+
 Graph Launch::graph() const {
   const std::vector<NodeKey>& keys = numbers_.keys();
   std::vector<uint32_t> order(keys.size());
@@ -243,6 +289,7 @@ Graph Launch::graph() const {
     graph.edges.push_back({at.first, origin, label, weight.bytes, weight.count,
                            known ? static_cast<int64_t>(weight.unordered) : -1});
   }
+  add_barriers(graph);
   return graph;
 }
 

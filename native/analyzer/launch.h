@@ -37,6 +37,23 @@ class NodeNumbers {
   std::vector<NodeKey> keys_;
 };
 
+struct BarrierKey {
+  int32_t pc;
+  BarrierKind kind;
+};
+
+// The same for barriers, from 1.
+class BarrierNumbers {
+ public:
+  uint32_t number(const BarrierKey& key);
+  const std::vector<BarrierKey>& keys() const { return keys_; }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<uint64_t, uint32_t> numbers_;
+  std::vector<BarrierKey> keys_;
+};
+
 // Known allocations, by address.
 class Allocations {
  public:
@@ -73,13 +90,21 @@ struct NodeCounts {
 // What one worker has counted of one launch.
 class Counts {
  public:
-  Counts(NodeNumbers& numbers, const Allocations& allocations)
-      : numbers_(numbers), allocations_(allocations) {}
+  Counts(NodeNumbers& numbers, BarrierNumbers& barriers, const Allocations& allocations)
+      : numbers_(numbers), barrier_numbers_(barriers), allocations_(allocations) {}
 
   // Adds a decoded access but for its reuse; sets its node and layout.
   void add(Access& access, int32_t pc, bool asynchronous, Distributions& distributions);
 
+  // Counts an execution of a barrier and returns its number.
+  uint32_t add_barrier(int32_t pc, BarrierKind kind);
+
   EdgeTable edges;
+  struct BarrierCount {
+    uint32_t number;
+    uint64_t executions;
+  };
+  const std::unordered_map<uint64_t, BarrierCount>& barriers() const { return barriers_; }
   uint64_t accesses[kSpaceCount] = {};
   uint64_t not_analysed[kInstructionCount] = {};
   bool ended = false;
@@ -91,7 +116,10 @@ class Counts {
   void add_range(NodeCounts& node, uint64_t address, uint64_t bytes);
 
   NodeNumbers& numbers_;
+  BarrierNumbers& barrier_numbers_;
   const Allocations& allocations_;
+  std::unordered_map<uint64_t, BarrierCount> barriers_;
+  std::pair<const uint64_t, BarrierCount>* last_barrier_ = nullptr;
   std::vector<std::unique_ptr<NodeCounts>> nodes_;
   std::vector<std::pair<uint64_t, NodeCounts*>> table_;  // open addressing
 };
@@ -123,7 +151,8 @@ class Launch {
   const LaunchGeometry& geometry() const { return geometry_; }
   // Of a worker, made when it is first asked for; only that worker may.
   Counts& counts(unsigned worker) {
-    if (counts_[worker] == nullptr) counts_[worker] = std::make_unique<Counts>(numbers_, allocations_);
+    if (counts_[worker] == nullptr)
+      counts_[worker] = std::make_unique<Counts>(numbers_, barriers_, allocations_);
     return *counts_[worker];
   }
   Part& part(unsigned worker, Pools& pools) {
@@ -148,7 +177,10 @@ class Launch {
  private:
   LaunchGeometry geometry_;
   Allocations allocations_;
+  void add_barriers(Graph& graph) const;
+
   NodeNumbers numbers_;
+  BarrierNumbers barriers_;
   std::vector<std::unique_ptr<Counts>> counts_;
   std::vector<std::unique_ptr<Part>> parts_;
 };

@@ -9,22 +9,31 @@ namespace cuvein {
 // there on everything counts as ordered, so that a saturated clock never raises a false alarm.
 constexpr unsigned kBlockBits = 54;
 constexpr uint32_t kMaxNodes = (1u << 19) - 2;
-constexpr uint32_t kMaxClock = (1u << 22) - 1;
+constexpr uint32_t kMaxClock = (1u << 20) - 1;
 
 struct Origin {
-  uint64_t who;   // block << 10 | warp << 5 | lane
-  uint64_t what;  // mark << 63 | (node + 1) << 44 | barrier clock << 22 | warp events; 0: never accessed
+  uint64_t who;  // block << 10 | warp << 5 | lane
+  // mark << 63 | (node + 1) << 44 | barrier clock << 24 | warp events << 4 | history; 0: never accessed
+  uint64_t what;
 };
 static_assert(sizeof(Origin) == 16, "the shadow's size follows from this");
 
 // Set while one access is being applied, on what an earlier lane of the same access has touched.
 constexpr uint64_t kMark = uint64_t{1} << 63;
 
+// History: what is known of the accesses since the last that a block barrier was credited with ordering, the
+// most recent one among them (see docs/engine.md, "Barriers").
+constexpr uint64_t kWrote = 1;    // one of them was a write or an atomic
+constexpr uint64_t kSeveral = 2;  // they were of several threads
+constexpr uint64_t kOlder = 4;    // a barrier, or a change of block, lies between the first and the last
+constexpr uint64_t kHistory = kWrote | kSeveral | kOlder;
+
 constexpr uint64_t pack_what(uint32_t node, uint32_t clock, uint32_t events) {
-  return static_cast<uint64_t>(node + 1) << 44 | static_cast<uint64_t>(clock) << 22 | events;
+  return static_cast<uint64_t>(node + 1) << 44 | static_cast<uint64_t>(clock) << 24 |
+         static_cast<uint64_t>(events) << 4;
 }
 constexpr uint32_t node_plus_one(uint64_t what) { return static_cast<uint32_t>(what >> 44) & 0x7ffff; }
-constexpr uint32_t clock_of(uint64_t what) { return static_cast<uint32_t>(what >> 22) & kMaxClock; }
-constexpr uint32_t events_of(uint64_t what) { return static_cast<uint32_t>(what) & kMaxClock; }
+constexpr uint32_t clock_of(uint64_t what) { return static_cast<uint32_t>(what >> 24) & kMaxClock; }
+constexpr uint32_t events_of(uint64_t what) { return static_cast<uint32_t>(what >> 4) & kMaxClock; }
 
 }  // namespace cuvein

@@ -43,7 +43,9 @@ void Reuse::start(const Access& access, Shadow& shadow, EdgeTable& table) {
   geometry_ = &access.launch->geometry();
   partial_syncs_ = access.partial_syncs;
   who_ = access.who();
-  what_ = pack_what(access.node, access.clock, access.events);
+  writes_ = access.type != AccessType::kRead;
+  what_ = pack_what(access.node, access.clock, access.events) | (writes_ ? kWrote : 0);
+  barrier_ = access.barrier;
   node_ = access.node;
   clock_ = access.clock;
   full_sync_ = access.full_sync;
@@ -72,8 +74,9 @@ bool Reuse::unordered_in_warp(const Origin& prior, uint64_t who) const {
 }
 
 inline Reuse::Compared Reuse::compare(const Origin& prior, uint64_t who) const {
-  if (prior.what == 0) return {kColdKey, false};
-  const Label scope = label(prior.who ^ who, prior.who);
+  if (prior.what == 0) return {kColdKey, false, false, what_};
+  const uint64_t difference = prior.who ^ who;
+  const Label scope = label(difference, prior.who);
   bool unordered = false;
   if (scope == Label::kBlock) {
     const uint32_t clock = clock_of(prior.what);
@@ -81,22 +84,47 @@ inline Reuse::Compared Reuse::compare(const Origin& prior, uint64_t who) const {
   } else if (scope == Label::kWarpDiffInst) {
     unordered = unordered_in_warp(prior, who);
   }
-  return {edge_key(node_plus_one(prior.what), scope), unordered};
+  // The clocks of two blocks have nothing to do with each other.
+  const bool same_block = difference < 1u << 10;
+  const bool newer = !same_block || clock_of(prior.what) < clock_ || clock_ == kMaxClock;
+  const uint64_t history = (prior.what & kHistory) | (difference != 0 ? kSeveral : 0) | (newer ? kOlder : 0);
+  const bool ordered = same_block && barrier_ != 0 &&
+                       (history & (kSeveral | kOlder)) == (kSeveral | kOlder) &&
+                       (writes_ || (history & kWrote) != 0);
+  return {edge_key(node_plus_one(prior.what), scope), unordered, ordered, ordered ? what_ : what_ | history};
+}
+
+// A further lane on bytes that the same access has touched; returns what stays.
+inline uint64_t Reuse::compare_same_instruction(uint64_t what, unsigned bytes) {
+  const uint64_t history = (what & kHistory) | kSeveral;
+  if (barrier_ == 0 || (history & kOlder) == 0 || !(writes_ || (history & kWrote) != 0))
+    return what_ | history;
+  ordered_ += bytes;
+  return what_;
 }
 
 // Lanes side by side within one tile, entry by entry; equal neighbours are added up before they are counted.
-void Reuse::row(Tile tile, unsigned offset, unsigned size_shift, unsigned lane, unsigned lanes) {
+// True when all are described by the same *what afterwards.
+bool Reuse::row(Tile tile, unsigned offset, unsigned size_shift, unsigned lane, unsigned lanes,
+                uint64_t* what) {
   const Entries entries = shadow_->entries(tile, std::min(size_shift, 2u));
   const unsigned per_lane = (1u << size_shift) >> entries.shift;
   const unsigned unit = 1u << entries.shift;
   Origin* entry = entries.first + (offset >> entries.shift);
   uint64_t last_what = ~uint64_t{0}, last_difference = 0;
-  Compared compared{0, false};
+  uint64_t first_what = 0;
+  bool uniform = true;
+  const auto note = [&](uint64_t left) {
+    uniform &= first_what == 0 || first_what == left;
+    first_what = left;
+  };
+  Compared compared{};
   unsigned pending = 0;  // lanes with the same outcome
   const auto settle = [&] {
     if (pending == 0) return;
     const uint32_t bytes = pending << size_shift;
     edges_.add_lanes(compared.key, bytes, compared.unordered ? bytes : 0, pending);
+    if (compared.ordered) ordered_ += bytes;
     pending = 0;
   };
   for (const unsigned end = lane + lanes; lane < end; ++lane) {
@@ -114,21 +142,27 @@ void Reuse::row(Tile tile, unsigned offset, unsigned size_shift, unsigned lane, 
       if (!same) {
         settle();
         compared = compare(prior, who);
+        note(compared.what);
         last_what = prior.what;
         last_difference = difference;
       }
       ++pending;
+      for (unsigned i = 0; i < per_lane; ++i) entry[i] = {who, compared.what};
     } else {
       edges_.start_lane(lane);
       for (unsigned i = 0; i < per_lane; ++i) {
         const Compared one = compare(entry[i], who);
         edges_.add(one.key, unit, one.unordered ? unit : 0);
+        if (one.ordered) ordered_ += unit;
+        note(one.what);
+        entry[i] = {who, one.what};
       }
     }
-    for (unsigned i = 0; i < per_lane; ++i) entry[i] = {who, what_};
     entry += per_lane;
   }
   settle();
+  *what = first_what;
+  return uniform;
 }
 
 // Lanes side by side. Of a tile that they cover evenly the one origin that is there, if there is one, says
@@ -136,12 +170,13 @@ void Reuse::row(Tile tile, unsigned offset, unsigned size_shift, unsigned lane, 
 void Reuse::run(uint64_t address, unsigned size_shift, unsigned lane, unsigned lanes) {
   const unsigned lanes_per_tile = kTileBytes >> size_shift;
   uint64_t last_what = ~uint64_t{0}, last_difference = 0;
-  Compared compared{0, false};
+  Compared compared{};
   unsigned pending = 0;
   const auto settle = [&] {
     if (pending == 0) return;
     const uint32_t bytes = pending << size_shift;
     edges_.add_lanes(compared.key, bytes, compared.unordered ? bytes : 0, pending);
+    if (compared.ordered) ordered_ += bytes;
     pending = 0;
   };
   while (lanes != 0) {
@@ -166,7 +201,7 @@ void Reuse::run(uint64_t address, unsigned size_shift, unsigned lane, unsigned l
         }
         pending += here;
         tile.chunk->words_only = false;
-        tile.origin() = {who, what_};
+        tile.origin() = {who, compared.what};
         tile.state() = static_cast<uint8_t>((tile.state() & kDirty) | size_shift);
         address += kTileBytes;
         lane += here;
@@ -174,14 +209,15 @@ void Reuse::run(uint64_t address, unsigned size_shift, unsigned lane, unsigned l
         continue;
       }
     }
-    row(tile, offset, size_shift, lane, here);
-    if (whole) shadow_->set_even(tile, static_cast<TileState>(size_shift), {who, what_});
+    uint64_t what;
+    const bool uniform = row(tile, offset, size_shift, lane, here, &what);
+    if (whole && uniform) shadow_->set_even(tile, static_cast<TileState>(size_shift), {who, what});
     address += here << size_shift;
     lane += here;
     lanes -= here;
   }
   settle();
-  edges_.flush();
+  finish();
 }
 
 // Calls visit(entry, bytes it stands for) for exactly these bytes.
@@ -202,14 +238,32 @@ inline void Reuse::each_entry(uint64_t address, unsigned bytes, Visit visit) {
 // One piece of one lane; `mark` is kMark where lanes may overlap.
 void Reuse::touch(uint64_t address, unsigned bytes, uint64_t who, uint64_t mark) {
   each_entry(address, bytes, [&](Origin& entry, unsigned unit) {
-    const Compared compared = entry.what & kMark ? Compared{same_instruction_, false} : compare(entry, who);
+    if (entry.what & kMark) {
+      edges_.add(same_instruction_, unit, 0);
+      entry = {who, compare_same_instruction(entry.what, unit) | mark};
+      return;
+    }
+    const Compared compared = compare(entry, who);
     edges_.add(compared.key, unit, compared.unordered ? unit : 0);
-    entry = {who, what_ | mark};
+    if (compared.ordered) ordered_ += unit;
+    entry = {who, compared.what | mark};
   });
 }
 
-void Reuse::replace(uint64_t address, unsigned bytes, uint64_t who) {
-  each_entry(address, bytes, [&](Origin& entry, unsigned) { entry = {who, what_}; });
+// The other lanes of a broadcast, `who` the last of them. From the third lane on nothing changes any more.
+void Reuse::replace(uint64_t address, unsigned bytes, uint64_t who, unsigned others) {
+  each_entry(address, bytes, [&](Origin& entry, unsigned unit) {
+    uint64_t what = compare_same_instruction(entry.what, unit);
+    if (others > 1) what = compare_same_instruction(what, unit);
+    entry = {who, what};
+  });
+}
+
+void Reuse::finish() {
+  edges_.flush();
+  if (ordered_ == 0) return;
+  table_->add_ordered(barrier_, ordered_);
+  ordered_ = 0;
 }
 
 void Reuse::unmark(uint64_t address, unsigned bytes) {
@@ -259,8 +313,9 @@ void Reuse::scattered(const Access& access, uint32_t mask) {
       return;
     }
     const Origin prior = *entry;
-    for (unsigned i = 0; i < words; ++i) entry[i] = {who, what_};
     const bool is_cold = prior.what == 0;
+    const uint64_t what = what_ | (prior.what & kHistory) | (is_cold ? 0 : kSeveral | kOlder);
+    for (unsigned i = 0; i < words; ++i) entry[i] = {who, what};
     const bool is_far = (prior.who ^ who) >> 10 != 0;
     const uint32_t key = edge_key(node_plus_one(prior.what), Label::kGrid);
     if (is_cold | (is_far & (key == far_key))) {
@@ -273,6 +328,8 @@ void Reuse::scattered(const Access& access, uint32_t mask) {
     } else {
       const Compared compared = compare(prior, who);
       edges_.add_lanes(compared.key, access.size, compared.unordered ? access.size : 0, 1);
+      if (compared.ordered) ordered_ += access.size;
+      for (unsigned i = 0; i < words; ++i) entry[i].what = compared.what;
     }
   });
   if (far != 0) edges_.add_lanes(far_key, far * access.size, 0, far);
@@ -312,7 +369,7 @@ void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable
       touch(address, access.size, who_ | first, 0);
       if (others != 0) {
         edges_.add_lanes(same_instruction_, others * access.size, 0, others);
-        replace(address, access.size, who_ | (31 - __builtin_clz(mask)));
+        replace(address, access.size, who_ | (31 - __builtin_clz(mask)), others);
       }
       break;
     }
@@ -332,7 +389,7 @@ void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable
       overlapping(access, mask);
       break;
   }
-  edges_.flush();
+  finish();
 }
 
 void Reuse::apply_split(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table,
@@ -359,7 +416,7 @@ void Reuse::apply_split(const Access& access, uint32_t mask, Shadow& shadow, Edg
   each_lane(mask, [&](unsigned lane) {
     each_part(lane, [&](uint64_t address, unsigned bytes) { unmark(address, bytes); });
   });
-  edges_.flush();
+  finish();
 }
 
 }  // namespace cuvein

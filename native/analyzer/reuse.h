@@ -49,16 +49,20 @@ class Reuse {
   struct Compared {
     uint32_t key;
     bool unordered;
+    bool ordered;   // by the last block barrier that the warp passed
+    uint64_t what;  // of the access, as the most recent one
   };
 
   void start(const Access& access, Shadow& shadow, EdgeTable& table);
   Label label(uint64_t difference, uint64_t prior_who) const;
   Compared compare(const Origin& prior, uint64_t who) const;
   bool unordered_in_warp(const Origin& prior, uint64_t who) const;
+  uint64_t compare_same_instruction(uint64_t what, unsigned bytes);
   void run(uint64_t address, unsigned size_shift, unsigned lane, unsigned lanes);
-  void row(Tile tile, unsigned offset, unsigned size_shift, unsigned lane, unsigned lanes);
+  bool row(Tile tile, unsigned offset, unsigned size_shift, unsigned lane, unsigned lanes, uint64_t* what);
   void touch(uint64_t address, unsigned bytes, uint64_t who, uint64_t mark);
-  void replace(uint64_t address, unsigned bytes, uint64_t who);
+  void replace(uint64_t address, unsigned bytes, uint64_t who, unsigned others);
+  void finish();
   void unmark(uint64_t address, unsigned bytes);
   template <typename Visit>
   void each_entry(uint64_t address, unsigned bytes, Visit visit);
@@ -71,7 +75,9 @@ class Reuse {
   const PartialSyncs* partial_syncs_ = nullptr;
   uint64_t who_ = 0;  // lane 0
   uint64_t what_ = 0;
-  uint32_t node_ = 0, clock_ = 0, full_sync_ = 0;
+  uint32_t node_ = 0, clock_ = 0, full_sync_ = 0, barrier_ = 0;
+  bool writes_ = false;            // atomics too
+  uint64_t ordered_ = 0;           // bytes that barrier_ has ordered
   uint32_t same_instruction_ = 0;  // edge key
   AccessEdges edges_;
 

@@ -1,6 +1,7 @@
 #include "analyzer/worker.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "analyzer/hash.h"
 
@@ -25,6 +26,22 @@ Access& add_plain(const RecordHeader& record, Launch& launch, Slice& slice) {
   access.active = record.active;
   access.warp = record.warp;
   return access;
+}
+
+std::optional<BarrierKind> barrier_kind(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::kBlockBarrier:
+      return BarrierKind::kBlock;
+    case RecordKind::kWarpSync:
+      return BarrierKind::kWarp;
+    case RecordKind::kClusterArrive:
+    case RecordKind::kClusterWait:
+      return BarrierKind::kCluster;
+    case RecordKind::kMbarrier:
+      return BarrierKind::kMbarrier;
+    default:
+      return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -120,7 +137,9 @@ void Worker::decode(const unsigned char* records, const unsigned char* end, cons
         break;
     }
     // What is left concerns the block: it synchronises, ends threads, or shows that a barrier was passed.
-    add_plain(record, *launch, slice);
+    Access& access = add_plain(record, *launch, slice);
+    if (const std::optional<BarrierKind> kind = barrier_kind(record.kind))
+      access.node = launch->counts(number_).add_barrier(record.pc, *kind);
     const uint32_t index = static_cast<uint32_t>(slice.accesses.size() - 1);
     slice.by_block[share(record.block, workers_)].push_back({index, record.active});
     if (record.kind == RecordKind::kDeviceMalloc)
@@ -149,7 +168,8 @@ void Worker::by_block(Slice& slice, uint64_t round) {
       switch (access.kind) {
         case RecordKind::kBlockBarrier:
           clocks.barrier(access.warp, access.active, static_cast<unsigned>(access.address),
-                         static_cast<uint32_t>(access.stride), (access.stride & kBarrierArriveOnly) == 0);
+                         static_cast<uint32_t>(access.stride), (access.stride & kBarrierArriveOnly) == 0,
+                         access.node);
           break;
         case RecordKind::kWarpSync:
           clocks.warp_sync(access.warp, access.active, static_cast<uint32_t>(access.address));

@@ -159,6 +159,16 @@ void write_edge(Text* text, const Edge& edge) {
     text->number(edge.unordered).raw("}");
 }
 
+void write_barrier(Text* text, const Barrier& barrier, const Place& place, const Kept& functions) {
+  text->raw("{\"function\":").number(functions[place.function]).raw(",\"pc\":").number(place.pc);
+  text->raw(",\"kind\":").quoted(name(barrier.kind)).raw(",\"executions\":").number(barrier.executions);
+  text->raw(",\"ordered_bytes\":");
+  if (barrier.ordered_bytes < 0)
+    text->raw("null}");
+  else
+    text->number(barrier.ordered_bytes).raw("}");
+}
+
 void write_coverage(Text* text, const Graph& graph) {
   text->raw("{\"accesses\":{");
   for (unsigned space = 0; space < kSpaceCount; ++space)
@@ -207,6 +217,11 @@ std::string profile_document(const std::string& process_json, const std::string&
       allocations.keep(static_cast<size_t>(allocation));
     }
   }
+  std::vector<Place> barrier_places;
+  for (const Barrier& barrier : graph.barriers) {
+    barrier_places.push_back(locate(ranges, barrier.pc));
+    functions.keep(barrier_places.back().function);
+  }
   functions.apply();
   allocations.apply();
 
@@ -237,7 +252,12 @@ std::string profile_document(const std::string& process_json, const std::string&
     text.raw(edge ? ",\n" : "\n");
     write_edge(&text, graph.edges[edge]);
   }
-  text.raw("]}\n");
+  text.raw("],\n\"barriers\":").raw(graph.barriers_known ? "[" : "null");
+  for (size_t barrier = 0; barrier < graph.barriers.size(); ++barrier) {
+    text.raw(barrier ? ",\n" : "\n");
+    write_barrier(&text, graph.barriers[barrier], barrier_places[barrier], functions);
+  }
+  text.raw(graph.barriers_known ? "]}\n" : "}\n");
   return text.take();
 }
 

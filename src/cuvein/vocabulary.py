@@ -17,6 +17,7 @@ __all__ = [
     "AccessType",
     "AddressForm",
     "AllocationKind",
+    "BarrierKind",
     "Instruction",
     "Label",
     "RecordFlag",
@@ -76,6 +77,15 @@ class RecordKind(enum.IntEnum):
     DEVICE_FREE = 11
     NOT_ANALYSED = 12
     MBARRIER = 13
+
+
+class BarrierKind(enum.IntEnum):
+    """What synchronises threads: a barrier of the block, of a warp or of a cluster, or an mbarrier."""
+
+    BLOCK = 0
+    WARP = 1
+    CLUSTER = 2
+    MBARRIER = 3
 
 
 class AddressForm(enum.IntEnum):

@@ -18,6 +18,7 @@ class Pending:
 
     expected: int = 0
     clock: int = 0  # the latest of those that arrived, when they did
+    pcs: set[int] = field(default_factory=set)
     arrived: set[Thread] = field(default_factory=set)
     waiting: set[Thread] = field(default_factory=set)
 
@@ -31,8 +32,12 @@ class BlockClocks:
     """
 
     def __init__(self, threads: int) -> None:
+        self.threads = threads
         self.alive = {(thread // 32, thread % 32) for thread in range(threads)}
         self.warp: dict[int, int] = defaultdict(int)
+        # PCs of the block barriers completed, and whether the whole block waited at each, at one instruction.
+        self.completed: list[int] = []
+        self.all_plain = True
         self.warp_barriers: dict[int, list[int]] = defaultdict(list)  # masks of those completed, by warp
         self.pending: dict[int, Pending] = {}
         self.pending_in_warps: dict[tuple[int, int], set[Thread]] = {}  # by warp and mask
@@ -42,6 +47,9 @@ class BlockClocks:
         pending = self.pending.setdefault(record.address, Pending())
         pending.expected = record.value & (ARRIVE_ONLY - 1)
         threads = {(record.warp, lane) for lane in lanes_of(record.active)}
+        pending.pcs.add(record.pc)
+        self.all_plain &= pending.expected in {0, self.threads} and len(pending.pcs) == 1
+        self.all_plain &= not record.value & ARRIVE_ONLY
         # What a warp that does not wait executes after its arrival is not ordered by this barrier.
         pending.clock = max(pending.clock, self.warp[record.warp])
         pending.arrived |= threads
@@ -75,6 +83,7 @@ class BlockClocks:
             )
             if whole:
                 del self.pending[index]
+                self.completed.append(min(pending.pcs))
                 for warp in {warp for warp, _ in pending.waiting}:
                     self.warp[warp] = pending.clock + 1
         for (warp, mask), arrived in list(self.pending_in_warps.items()):

@@ -116,6 +116,8 @@ class _Maker:
             for space, bases in ((Space.GLOBAL, _REGIONS), (Space.SHARED, _SHARED), (Space.LOCAL, _LOCAL))
         }
         self._window = _pick(choose, (16, 32, 128, 512))
+        # Of a launch with plain barriers only it is known which of them orders what.
+        self._plain = choose.integer(0, 1) == 1
 
     def next(self) -> list[Record]:
         """Make the next records; none where the choice was impossible."""
@@ -132,7 +134,7 @@ class _Maker:
         kind = self._choose.integer(0, 39)
         if kind < 28:
             return [self._access(by, free)]
-        if kind < 31:
+        if kind < 31 and not self._plain:
             return self._barrier(by, number, free, clocks)
         if kind < 33:
             return self._barrier_of_all(block, clocks)
@@ -225,9 +227,10 @@ class _Maker:
             return []
         records = []
         free = clocks.alive - clocks.blocked()
+        pc = _pick(self._choose, (0x38, 0x48, 0x58))
         for number in sorted({warp for warp, _ in free}):
             active = sum(1 << lane for warp, lane in free if warp == number)
-            records.append(Warp(block, number, self._sequence).barrier(0x38, active=active))
+            records.append(Warp(block, number, self._sequence).barrier(pc, active=active))
             clocks.block_barrier(records[-1])
         return records
 

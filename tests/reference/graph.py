@@ -11,7 +11,7 @@ from cuvein.vocabulary import AccessType, Label, Space
 if TYPE_CHECKING:
     from cuvein.profile.model import LaunchProfile
 
-__all__ = ["Edge", "Graph", "Key", "Node", "graph_of"]
+__all__ = ["Barrier", "Edge", "Graph", "Key", "Node", "graph_of"]
 
 # (pc from the entry of the kernel, space, type)
 Key = tuple[int, Space, AccessType]
@@ -46,11 +46,20 @@ class Edge:
 
 
 @dataclass
+class Barrier:
+    """What synchronises threads at one program counter."""
+
+    executions: int = 0
+    ordered_bytes: int | None = None
+
+
+@dataclass
 class Graph:
     """One launch. Edges are keyed by (node, origin or None for untracked, label)."""
 
     nodes: dict[Key, Node] = field(default_factory=lambda: defaultdict(Node))
     edges: dict[tuple[Key, Key | None, Label], Edge] = field(default_factory=lambda: defaultdict(Edge))
+    barriers: dict[tuple[int, str], Barrier] = field(default_factory=lambda: defaultdict(Barrier))
     accesses: Counter[Space] = field(default_factory=Counter)
     not_analysed: Counter[str] = field(default_factory=Counter)
     unknown_bytes: int = 0
@@ -125,4 +134,12 @@ def graph_of(profile: LaunchProfile) -> Graph:
     for edge, (node_index, _, label) in zip(profile.edges, order, strict=True):
         origin = None if edge.origin is None else keys[edge.origin]
         graph.edges[keys[node_index], origin, label] = Edge(edge.bytes, edge.count, edge.unordered)
+    assert profile.barriers is not None, "this engine knows the barriers"
+    sites = [(launch.functions[each.function].offset + each.pc, each.kind) for each in profile.barriers]
+    kinds = ("block", "warp", "cluster", "mbarrier")
+    assert sites == sorted(set(sites), key=lambda site: (site[0], kinds.index(site[1]))), (
+        "barriers are sorted"
+    )
+    for site, barrier in zip(sites, profile.barriers, strict=True):
+        graph.barriers[site] = Barrier(barrier.executions, barrier.ordered_bytes)
     return graph

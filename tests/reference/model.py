@@ -34,6 +34,25 @@ class Touch:
     warp_barriers: int
 
 
+@dataclass(frozen=True)
+class Past:
+    """An access that no barrier has been credited with ordering yet."""
+
+    block: int
+    thread: tuple[int, int, int]
+    clock: int
+    writes: bool
+
+
+_KINDS = {
+    RecordKind.BLOCK_BARRIER: "block",
+    RecordKind.WARP_SYNC: "warp",
+    RecordKind.CLUSTER_ARRIVE: "cluster",
+    RecordKind.CLUSTER_WAIT: "cluster",
+    RecordKind.MBARRIER: "mbarrier",
+}
+
+
 class Model:
     """The graph of one launch, record by record."""
 
@@ -46,9 +65,12 @@ class Model:
         self._memory: dict[Byte, Touch] = {}
         self._ever: set[Byte] = set()
         self._blocks: dict[int, BlockClocks] = {}
+        self._past: dict[Byte, list[Past]] = {}
 
     def take(self, record: Record) -> None:
         """Take the next record of the launch."""
+        if record.kind in _KINDS:
+            self.graph.barriers[record.pc, _KINDS[record.kind]].executions += 1
         if record.kind == RecordKind.ACCESS:
             self._access(record)
         elif record.kind == RecordKind.BLOCK_BARRIER:
@@ -66,6 +88,12 @@ class Model:
         elif record.kind == RecordKind.LAUNCH_END:
             self.ended = True
 
+    def end(self) -> None:
+        """Settle what only the whole launch can say."""
+        plain = all(clocks.all_plain for clocks in self._blocks.values())
+        for (_, kind), barrier in self.graph.barriers.items():
+            barrier.ordered_bytes = (barrier.ordered_bytes or 0) if kind == "block" and plain else None
+
     def _clocks(self, block: int) -> BlockClocks:
         if block not in self._blocks:
             self._blocks[block] = BlockClocks(self._threads)
@@ -74,6 +102,7 @@ class Model:
     def _forget(self, condition: object) -> None:
         for byte in [byte for byte in self._memory if condition(byte)]:  # type: ignore[operator]
             del self._memory[byte]
+            del self._past[byte]
             self._ever.discard(byte)
 
     def _access(self, record: Record) -> None:
@@ -105,6 +134,7 @@ class Model:
                     self._ever.add(byte)
                     self.distinct_bytes[record.space] += 1
                 touched[byte] = lane
+                self._order(byte, record, lane, clocks)
             for name in edges_of_lane:
                 self.graph.edges[name].count += 1
         for byte, lane in touched.items():
@@ -117,6 +147,32 @@ class Model:
                 warp_barriers=len(clocks.warp_barriers[record.warp]),
             )
         self._describe(record, key, lanes)
+
+    def _order(self, byte: Byte, record: Record, lane: int, clocks: BlockClocks) -> None:
+        """Credit the last barrier of the block if it separates the lane from an earlier access that matters.
+
+        Once it is credited, whatever lies before it needs no other barrier. Reads and writes of a byte that
+        follow one another without such a barrier are kept, so that none hides another.
+        """
+        past = self._past.setdefault(byte, [])
+        access = Past(
+            record.block,
+            (record.block, record.warp, lane),
+            clocks.warp[record.warp],
+            record.type != AccessType.READ,
+        )
+        if (
+            clocks.completed
+            and past
+            and past[-1].block == access.block
+            and any(earlier.thread != access.thread for earlier in past)
+            and any(earlier.writes for earlier in [*past, access])
+            and any((earlier.block, earlier.clock) != (access.block, access.clock) for earlier in past)
+        ):
+            barrier = self.graph.barriers[clocks.completed[-1], "block"]
+            barrier.ordered_bytes = (barrier.ordered_bytes or 0) + 1
+            past.clear()
+        past.append(access)
 
     def _label(self, record: Record, lane: int, prior: Touch) -> Label:
         if prior.block != record.block:
@@ -188,6 +244,8 @@ def analyse(launches: Iterable[Launch], records: Iterable[Record]) -> dict[int, 
     models = {launch.sequence: Model(launch) for launch in launches}
     for record in records:
         models[record.launch].take(record)
+    for model in models.values():
+        model.end()
     return models
 
 

@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 
 from cuvein.native import Engine, InvalidError
 from cuvein.profile import violations
-from cuvein.vocabulary import AddressForm, RecordKind, Space
+from cuvein.vocabulary import AccessType, AddressForm, RecordKind, Space
 from reference import engine
+from reference.barriers import BlockClocks
 from reference.bulk import accesses
 from reference.engine import profile_bytes
 from reference.generator import Stream, generate
 from reference.graph import Graph, Node, graph_of
 from reference.model import analyse
-from reference.records import encode
+from reference.records import encode, lanes_of
 from reference.streams import Warp, launch
 
 if TYPE_CHECKING:
@@ -67,6 +68,10 @@ def differences(found: Graph, right: Graph) -> list[str]:
         edge, other = found.edges.get(name), right.edges.get(name)
         if edge != other:
             told.append(f"edge {name}: {edge}, not {other}")
+    for site in sorted({*found.barriers, *right.barriers}):
+        barrier, its = found.barriers.get(site), right.barriers.get(site)
+        if barrier != its:
+            told.append(f"barrier {site}: {barrier}, not {its}")
     for what in ("accesses", "not_analysed", "unknown_bytes"):
         if getattr(found, what) != getattr(right, what):
             told.append(f"{what}: {getattr(found, what)}, not {getattr(right, what)}")
@@ -89,7 +94,8 @@ def test_the_engine_agrees_with_the_model(
         distinct = {space.name.lower(): model.distinct_bytes[space] for space in Space}
         assert violations(first, distinct) == []
         for other in by_workers[1:]:
-            assert (other[sequence].nodes, other[sequence].edges) == (first.nodes, first.edges)
+            for what in ("nodes", "edges", "barriers"):
+                assert getattr(other[sequence], what) == getattr(first, what)
 
 
 @settings(settings.get_profile("engine"), max_examples=40)
@@ -102,7 +108,7 @@ def test_a_replayed_trace_gives_the_same_graphs(
         again = engine.replayed(stream.launches, stream.records, workers, form, Path(folder) / "trace")
     assert again.keys() == straight.keys()
     for sequence, profile in straight.items():
-        for what in ("launch", "coverage", "nodes", "edges"):
+        for what in ("launch", "coverage", "nodes", "edges", "barriers"):
             assert getattr(again[sequence], what) == getattr(profile, what)
 
 
@@ -196,3 +202,61 @@ def test_a_long_stream_gives_one_profile_for_any_number_of_workers() -> None:
         "block",
     }
     assert one == two == seven
+
+
+def needed_barriers(stream: Stream, sequence: int) -> list[tuple[set[int], str]]:
+    """List the PCs of the barriers between each two accesses that need order, by brute force.
+
+    Each with words for what they order. Plain barriers only: the n-th completed is the n-th for every warp.
+    """
+    threads = stream.launches[sequence - 1].block
+    clocks: dict[int, BlockClocks] = {}
+    past: dict[tuple[Space, int, int], list[tuple[int, int, int, AccessType]]] = {}
+    found = []
+    for record in stream.records:
+        if record.launch != sequence:
+            continue
+        block = clocks.setdefault(record.block, BlockClocks(threads[0] * threads[1] * threads[2]))
+        if record.kind == RecordKind.BLOCK_BARRIER:
+            block.block_barrier(record)
+        elif record.kind == RecordKind.THREAD_EXIT and block.thread_exit(record):
+            past = {byte: v for byte, v in past.items() if byte[0] == Space.GLOBAL or byte[1] != record.block}
+        elif record.kind == RecordKind.DEVICE_MALLOC:
+            new = range(record.address, record.address + record.value)
+            past = {byte: v for byte, v in past.items() if byte[0] != Space.GLOBAL or byte[2] not in new}
+        if record.kind != RecordKind.ACCESS or record.space == Space.LOCAL:
+            continue
+        now = len(block.completed)
+        for lane in lanes_of(record.active):
+            for address in range(record.starts[lane], record.starts[lane] + record.sizes[lane]):
+                # Global memory as each block sees it: what blocks do to one another is no barrier's matter.
+                touched = past.setdefault((record.space, record.block, address), [])
+                for when, warp, other, kind in touched:
+                    if when < now and (warp, other) != (record.warp, lane) and {kind, record.type} != {0}:
+                        found.append((set(block.completed[when:now]), f"{kind} before {record}"))
+                touched.append((now, record.warp, lane, record.type))
+    return found
+
+
+@settings(settings.get_profile("engine"))
+@given(streams())
+def test_whatever_needs_a_barrier_credits_one(stream: Stream) -> None:
+    for sequence, profile in engine.profiles(stream.launches, stream.records, 2).items():
+        graph = graph_of(profile)
+        if any(site[1] == "block" and each.ordered_bytes is None for site, each in graph.barriers.items()):
+            continue
+        credited = {pc for (pc, _), barrier in graph.barriers.items() if barrier.ordered_bytes}
+        for between, what in needed_barriers(stream, sequence):
+            if _blocks_exchange(graph):
+                break
+            assert between & credited, f"{what}: of the barriers {between} only {credited} count"
+
+
+def _blocks_exchange(graph: Graph) -> bool:
+    """Say whether blocks hand data to each other, which no block barrier orders."""
+    return any(
+        label.name in {"CLUSTER", "GRID"}
+        and origin is not None
+        and (node[2], origin[2]) not in {(0, 0), (2, 2)}
+        for node, origin, label in graph.edges
+    )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from cuvein.findings.ranking import rank
 from cuvein.graph import Graph, Totals, stream
 from cuvein.patterns import PATTERNS, Finding, Kernel, Place, Severity, Shares, Thresholds
+from cuvein.profile.model import Barrier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from cuvein.patterns import Description, Detection, Pattern, SourceLine
     from cuvein.profile.model import LaunchProfile, Node
 
-    Locate = Callable[[LaunchProfile, Node], SourceLine | None]
+    Locate = Callable[[LaunchProfile, Node | Barrier], SourceLine | None]
 
 __all__ = ["Analysis", "KernelSummary", "Report", "analyse", "collection_paused"]
 
@@ -136,7 +137,7 @@ class Analysis:
         if len(parts) > 1:
             parts = sorted(parts, key=lambda pair: places.key(pair[0]))
         # Two writes may race in both directions: which of them leads is part of the name.
-        leads = next((places.key(node) for node, _ in parts if node.id == detection.leads), None)
+        leads = next((places.key(node) for node, _ in parts if _id(node) == detection.leads), None)
         key = (pattern.name, detection.variant, leads, *(places.key(node) for node, _ in parts))
         removal = [part for _, part in parts]
         weight = _weight(removal, detection)
@@ -168,7 +169,8 @@ class Analysis:
         findings = [
             self._finding(self._kernels[kernel], match)
             for kernel, matches in self._matches.items()
-            for match in matches.values()
+            for key, match in matches.items()
+            if not match.pattern.every_launch or self._in_every_launch(kernel, key)
         ]
         return Report(
             profiles=self._profiles,
@@ -178,6 +180,14 @@ class Analysis:
             ),
             findings=rank(findings, totals),
             totals=totals,
+        )
+
+    def _in_every_launch(self, kernel: Kernel, key: tuple[object, ...]) -> bool:
+        """Say whether all launches of the kernel's code have a match, those of other shapes too."""
+        return all(
+            key in self._matches[other] and self._matches[other][key].launches == summary.launches
+            for other, summary in self._kernels.items()
+            if (other.mangled, other.module) == (kernel.mangled, kernel.module)
         )
 
     def _finding(self, summary: KernelSummary, match: _Match) -> Finding:
@@ -258,11 +268,15 @@ class _Places:
         self._names = [function.mangled for function in graph.profile.launch.functions]
         self._ordinals: dict[int, int] | None = None
 
-    def key(self, node: Node) -> tuple[str, int, str, str]:
+    def key(self, node: Node | Barrier) -> tuple[str, int, str, str]:
         """Return what names an instruction in any launch of the same code."""
+        if isinstance(node, Barrier):
+            return (self._names[node.function], node.pc, "barrier", node.kind)
         return (self._names[node.function], node.pc, node.space, node.type)
 
-    def place(self, node: Node) -> Place:
+    def place(self, node: Node | Barrier) -> Place:
+        if isinstance(node, Barrier):
+            return self._place_of_barrier(node)
         if self._ordinals is None:
             self._ordinals = _ordinals(self._graph.nodes)
         profile = self._graph.profile
@@ -276,6 +290,28 @@ class _Places:
             ordinal=self._ordinals[node.id],
             source=self._locate(profile, node) if self._locate else None,
         )
+
+    def _place_of_barrier(self, barrier: Barrier) -> Place:
+        profile = self._graph.profile
+        alike = [
+            each.pc
+            for each in profile.barriers or ()
+            if (each.function, each.kind) == (barrier.function, barrier.kind)
+        ]
+        return Place(
+            node=-1,
+            function=profile.launch.functions[barrier.function].name,
+            pc=barrier.pc,
+            space="barrier",
+            type=barrier.kind,
+            size=0,
+            ordinal=sorted(alike).index(barrier.pc),
+            source=self._locate(profile, barrier) if self._locate else None,
+        )
+
+
+def _id(node: Node | Barrier) -> int | None:
+    return None if isinstance(node, Barrier) else node.id
 
 
 def _ordinals(nodes: Sequence[Node]) -> dict[int, int]:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from cuvein.findings.analysis import Locate
     from cuvein.graph import Graph
-    from cuvein.patterns import SourceLine
-    from cuvein.profile.model import LabelName, SpaceName, TypeName
+    from cuvein.patterns import PlaceSpace, PlaceType, SourceLine
+    from cuvein.profile.model import LabelName
 
 __all__ = ["CombinedKernel", "CombinedNode", "Combiner", "NodeKey"]
 
@@ -24,8 +24,8 @@ class NodeKey(NamedTuple):
 
     function: str
     pc: int
-    space: SpaceName
-    type: TypeName
+    space: PlaceSpace
+    type: PlaceType
 
 
 @dataclass
@@ -71,9 +71,9 @@ class CombinedKernel:
         """Instructions, wavefronts, sectors and bytes of all nodes."""
         return sum((node.work for node in self.nodes.values()), Totals())
 
-    def traffic(self) -> dict[tuple[SpaceName, LabelName], int]:
+    def traffic(self) -> dict[tuple[PlaceSpace, LabelName], int]:
         """Return bytes by space and label."""
-        traffic: dict[tuple[SpaceName, LabelName], int] = defaultdict(int)
+        traffic: dict[tuple[PlaceSpace, LabelName], int] = defaultdict(int)
         for node in self.nodes.values():
             for label, weight in zip(LABELS, node.weights, strict=True):
                 if weight:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from cuvein.findings.analysis import Locate, Report
     from cuvein.findings.combining import CombinedKernel, CombinedNode
     from cuvein.findings.matching import KernelMatch, NodeMatches
-    from cuvein.patterns import Finding, Thresholds
-    from cuvein.profile.model import LabelName, SpaceName
+    from cuvein.patterns import Finding, Place, PlaceSpace, Thresholds
+    from cuvein.profile.model import LabelName
 
 __all__ = [
     "Attribution",
@@ -145,7 +145,7 @@ class KernelComparison:
     match: KernelMatch
     before: Totals
     after: Totals
-    traffic: dict[tuple[SpaceName, LabelName], tuple[int, int]]
+    traffic: dict[tuple[PlaceSpace, LabelName], tuple[int, int]]
     nodes: NodeMatches
     moved: list[NodeChange]
     gone: list[FindingChange]
@@ -216,7 +216,7 @@ def _compare(match: KernelMatch, before: Sequence[Finding], after: Sequence[Find
     )
 
 
-def _traffic_order(key: tuple[SpaceName, LabelName]) -> tuple[str, int]:
+def _traffic_order(key: tuple[PlaceSpace, LabelName]) -> tuple[str, int]:
     return key[0], LABELS.index(key[1])
 
 
@@ -237,12 +237,18 @@ def _moved(nodes: NodeMatches) -> list[NodeChange]:
     return moved
 
 
+def _key(place: Place) -> NodeKey:
+    # Barriers are not nodes, which are matched: they keep their place among the kernel's barriers.
+    pc = place.ordinal if place.space == "barrier" else place.pc
+    return NodeKey(place.function, pc, place.space, place.type)
+
+
 class _Merged:
     """A finding over the launch shapes of its kernel."""
 
     def __init__(self, finding: Finding) -> None:
         self.finding = finding
-        self.keys = [NodeKey(place.function, place.pc, place.space, place.type) for place in finding.places]
+        self.keys = [_key(place) for place in finding.places]
         self.by_key: dict[NodeKey, Totals] = defaultdict(Totals)
         self.add(finding)
 
@@ -250,7 +256,7 @@ class _Merged:
         if finding.severity > self.finding.severity:
             self.finding = finding
         for place, part in zip(finding.places, finding.by_place, strict=True):
-            self.by_key[NodeKey(place.function, place.pc, place.space, place.type)] += part
+            self.by_key[_key(place)] += part
 
     def removal(self, launches: int) -> Totals:
         return sum(self.by_key.values(), Totals()).scaled(1 / launches)
@@ -259,9 +265,7 @@ class _Merged:
 def _merge(findings: Iterable[Finding]) -> list[_Merged]:
     merged: dict[object, _Merged] = {}
     for finding in findings:
-        places = frozenset(
-            NodeKey(place.function, place.pc, place.space, place.type) for place in finding.places
-        )
+        places = frozenset(_key(place) for place in finding.places)
         place = finding.places[0]
         race = (finding.variant, place.function, place.pc) if finding.effect is Effect.CORRECTS else None
         key = (finding.pattern, places, race)
@@ -289,7 +293,7 @@ def _finding_changes(
     ones, others = _merge(before), _merge(after)
     common = []
     for i, one in enumerate(ones):
-        there = {partner.get(key) for key in one.keys}
+        there = {partner.get(key, key if key.space == "barrier" else None) for key in one.keys}
         for j, other in enumerate(others):
             shared = len(there.intersection(other.keys))
             if shared and one.finding.pattern == other.finding.pattern:
@@ -312,6 +316,8 @@ def _attribution(
         if change.before is None or change.before.effect is not Effect.REMOVES:
             continue
         for key, part in change.attributed.items():
+            if key.space == "barrier":
+                continue
             # Two findings at one instruction may promise the same work: it can go once.
             most[key] = most[key].largest(part) if key in most else part
     if not most:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cuvein.findings.analysis import Locate
-    from cuvein.profile.model import LaunchProfile, Node
+    from cuvein.profile.model import Barrier, LaunchProfile, Node
 
 __all__ = ["locate_beside"]
 
@@ -29,7 +29,7 @@ def locate_beside(paths: Iterable[Path | str]) -> Locate:
     locator = Locator(ModuleStore(dict.fromkeys(folders)))
     here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118  (a prefix of strings, not a path to use)
 
-    def locate(profile: LaunchProfile, node: Node) -> SourceLine | None:
+    def locate(profile: LaunchProfile, node: Node | Barrier) -> SourceLine | None:
         frame = locator.frame(profile, node)
         return None if frame is None else SourceLine(frame.file.removeprefix(here), frame.line)
 

@@ -23,6 +23,7 @@ _STALLS = {
     "local": ("long_scoreboard", "lg_throttle"),
     "shared": ("short_scoreboard", "mio_throttle"),
     "distributed_shared": ("short_scoreboard", "mio_throttle", "long_scoreboard"),
+    "barrier": ("barrier",),
 }
 
 

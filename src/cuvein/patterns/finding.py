@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from cuvein.profile.model import BarrierKindName, SpaceName, TypeName
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from cuvein.graph.totals import Totals
-    from cuvein.profile.model import Dimensions, LaunchProfile, Node, SpaceName, TypeName
+    from cuvein.profile.model import (
+        Barrier,
+        Dimensions,
+        LaunchProfile,
+        Node,
+    )
 
 __all__ = [
     "Description",
@@ -19,10 +26,16 @@ __all__ = [
     "Finding",
     "Kernel",
     "Place",
+    "PlaceSpace",
+    "PlaceType",
     "Severity",
     "Shares",
     "SourceLine",
 ]
+
+
+PlaceSpace = Literal[SpaceName, "barrier"]
+PlaceType = Literal[TypeName, BarrierKindName]
 
 
 class Severity(enum.IntEnum):
@@ -97,14 +110,15 @@ class Place:
     """An instruction a finding is about.
 
     ``ordinal`` counts the nodes of the same function, space, type and size in the order of their PCs, from 0;
-    with those it names the instruction in a way that survives changes elsewhere in the kernel.
+    with those it names the instruction in a way that survives changes elsewhere in the kernel. A barrier has
+    the space ``barrier``, its kind as type, size 0 and node -1.
     """
 
     node: int
     function: str
     pc: int
-    space: SpaceName
-    type: TypeName
+    space: PlaceSpace
+    type: PlaceType
     size: int
     ordinal: int
     source: SourceLine | None = None
@@ -158,7 +172,7 @@ class Detection:
     Attributes
     ----------
     nodes
-        The nodes it is about, and what acting on it takes from each.
+        The nodes, or the barrier, it is about, and what acting on it takes from each.
     describe
         Puts it in words; called only for the launch whose words are shown, since most launches repeat others.
     variant
@@ -175,7 +189,7 @@ class Detection:
         Id of the node to name first; ``None``: the one most is taken from.
     """
 
-    nodes: list[tuple[Node, Totals]]
+    nodes: Sequence[tuple[Node | Barrier, Totals]]
     describe: Callable[[], Description]
     variant: str = ""
     scope: str | None = None

@@ -39,6 +39,8 @@ class Pattern:
         Yields the matches in a graph.
     lowest, highest
         The range of severities.
+    every_launch
+        Whether a match says something only if every launch of the code has it, whatever its shape.
     """
 
     name: str
@@ -50,3 +52,4 @@ class Pattern:
     find: Callable[[Graph, Thresholds], Iterator[Detection]]
     lowest: Severity = Severity.INFO
     highest: Severity = Severity.HIGH
+    every_launch: bool = False

@@ -16,6 +16,7 @@ from cuvein.patterns import (
     race_candidate,
     redundant_read,
     redundant_write,
+    removable_barrier,
     shared_memory_abuse,
     streaming,
 )
@@ -27,6 +28,7 @@ __all__ = ["PATTERNS", "pattern_named"]
 
 PATTERNS: tuple[Pattern, ...] = (
     race_candidate.PATTERN,
+    removable_barrier.PATTERN,
     grid_dominant_reuse.PATTERN,
     block_dominant_reuse.PATTERN,
     poor_coalescing.PATTERN,

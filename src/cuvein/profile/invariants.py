@@ -85,6 +85,7 @@ def violations(profile: LaunchProfile, distinct_bytes: Mapping[str, int] | None 
         faults.extend(_node_faults(node, out[node.id]))
     for edge in profile.edges:
         faults.extend(_edge_faults(profile, edge))
+    faults.extend(_barrier_faults(profile))
     faults.extend(_coverage_faults(profile))
     if distinct_bytes is not None:
         faults.extend(_cold_faults(profile, distinct_bytes))
@@ -103,6 +104,9 @@ def _dangling(profile: LaunchProfile) -> Iterator[str]:
         for traffic in node.allocations:
             if traffic.allocation is not None and traffic.allocation >= allocations:
                 yield f"node {node.id} names allocation {traffic.allocation}, but there are {allocations}"
+    for barrier in profile.barriers or []:
+        if barrier.function >= functions:
+            yield f"a barrier is in function {barrier.function}, but there are {functions}"
     count = len(profile.nodes)
     for edge in profile.edges:
         if edge.node >= count:
@@ -185,6 +189,19 @@ def _edge_faults(profile: LaunchProfile, edge: Edge) -> Iterator[str]:
             yield f"{name} states unordered bytes between two {node.type}s"
         if edge.unordered > edge.bytes:
             yield f"{name} has {edge.bytes} bytes, {edge.unordered} of them unordered"
+
+
+def _barrier_faults(profile: LaunchProfile) -> Iterator[str]:
+    barriers = profile.barriers or []
+    for barrier in barriers:
+        name = f"the {barrier.kind} barrier at {barrier.pc}"
+        if not barrier.executions:
+            yield f"{name} was never executed"
+        if barrier.ordered_bytes is not None and barrier.kind != "block":
+            yield f"{name} states ordered bytes, which only block barriers have"
+    keys = [(barrier.function, barrier.pc, barrier.kind) for barrier in barriers]
+    if len(set(keys)) != len(keys):
+        yield "two barriers have the same place and kind"
 
 
 def _coverage_faults(profile: LaunchProfile) -> Iterator[str]:

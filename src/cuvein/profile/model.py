@@ -18,6 +18,8 @@ __all__ = [
     "VERSION",
     "Allocation",
     "AllocationTraffic",
+    "Barrier",
+    "BarrierKindName",
     "Coverage",
     "Device",
     "Edge",
@@ -46,6 +48,7 @@ Dimensions = tuple[Positive, Positive, Positive]
 LabelName = Literal["cold", "thread", "warp_same_inst", "warp_diff_inst", "block", "cluster", "grid"]
 SpaceName = Literal["global", "shared", "local", "distributed_shared"]
 TypeName = Literal["read", "write", "atomic"]
+BarrierKindName = Literal["block", "warp", "cluster", "mbarrier"]
 AllocationKindName = Literal[
     "unknown", "device", "pool", "mapped", "managed", "host_mapped", "module", "device_heap", "peer"
 ]
@@ -200,8 +203,28 @@ class Edge(msgspec.Struct, forbid_unknown_fields=True, frozen=True, gc=False):
     unordered: Count | None = None
 
 
+class Barrier(msgspec.Struct, forbid_unknown_fields=True, frozen=True, gc=False):
+    """An instruction that synchronises threads; ``executions`` counts warps that reached it.
+
+    ``ordered_bytes`` are the bytes that met an earlier access of another thread of the block, one of the two
+    writing, where this was the last barrier in between. It is ``None`` where the engine cannot name the
+    barrier that makes the order: for all kinds but ``block``, and for those too when a barrier of the launch
+    was not one that the whole block waits at.
+    """
+
+    function: Count
+    pc: int
+    kind: BarrierKindName
+    executions: Count
+    ordered_bytes: Count | None = None
+
+
 class LaunchProfile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The profile of one launch. ``incomplete`` is ``None``, or one sentence that says what is missing."""
+    """The profile of one launch.
+
+    ``incomplete`` is ``None``, or one sentence that says what is missing. ``barriers`` is ``None`` when the
+    engine does not know them.
+    """
 
     format: Literal["cuvein launch profile"]
     version: int
@@ -213,6 +236,7 @@ class LaunchProfile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     coverage: Coverage
     nodes: list[Node]
     edges: list[Edge]
+    barriers: list[Barrier] | None = None
 
 
 class KernelSeen(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -42,7 +42,9 @@ def location(place: Place, kernel: Kernel | None = None) -> str:
 
 
 def instruction(place: Place) -> str:
-    """Return what an instruction does: ``4-byte shared read``."""
+    """Return what an instruction does: ``4-byte shared read``, ``block barrier``."""
+    if place.space == "barrier":
+        return f"{place.type} barrier"
     return f"{place.size}-byte {place.space.replace('_', ' ')} {place.type}"
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from cuvein.findings import Report
     from cuvein.patterns import Finding
-    from cuvein.profile.model import LaunchProfile, Node, ProcessSummary
+    from cuvein.profile.model import Barrier, LaunchProfile, Node, ProcessSummary
     from cuvein.source import Locator
 
 __all__ = ["Parts", "build", "graph_view"]
@@ -119,7 +119,7 @@ class _Builder:
             incomplete=report.incomplete,
         )
 
-    def _locate(self, profile: LaunchProfile, node: Node) -> SourceLine | None:
+    def _locate(self, profile: LaunchProfile, node: Node | Barrier) -> SourceLine | None:
         frame = self._locator.frame(profile, node) if self._locator is not None else None
         return None if frame is None else SourceLine(frame.file, frame.line)
 

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from cuvein.patterns.finding import PlaceSpace, PlaceType
 from cuvein.profile.model import (
     Allocation,
     AllocationTraffic,
@@ -108,8 +109,8 @@ class PlaceView(msgspec.Struct, frozen=True, omit_defaults=True):
 
     function: str
     pc: int
-    space: SpaceName
-    type: TypeName
+    space: PlaceSpace
+    type: PlaceType
     size: int
     source: tuple[str, int] | None = None
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from cuvein.profile.model import LaunchProfile, Node
+    from cuvein.profile.model import Barrier, LaunchProfile, Node
     from cuvein.source.cubin import Cubin
 
 __all__ = ["Locator", "NodeSource"]
@@ -129,8 +129,8 @@ class Locator:
         found = self.place(kernel.module, function.mangled, node.pc, kernel.mangled)
         return replace(found, function=function.name or found.function)
 
-    def frame(self, profile: LaunchProfile, node: Node) -> Frame | None:
-        """Give the innermost source line of a node, ``None`` when it is not known."""
+    def frame(self, profile: LaunchProfile, node: Node | Barrier) -> Frame | None:
+        """Give the innermost source line of a node or barrier, ``None`` when it is not known."""
         kernel, table = profile.launch.kernel, self.lines(profile.launch.kernel.module)
         if isinstance(table, Missing):
             return None

@@ -14,6 +14,7 @@ from cuvein.profile.model import (
     FORMAT,
     VERSION,
     AllocationTraffic,
+    Barrier,
     Coverage,
     Device,
     Edge,
@@ -41,6 +42,7 @@ class Maker:
         self.grid, self.block = grid, block
         self.nodes: list[dict] = []
         self.edges: list[Edge] = []
+        self.barriers: list[Barrier] = []
         self.incomplete: str | None = None
 
     def node(
@@ -154,6 +156,7 @@ class Maker:
             coverage=Coverage(dict(accesses), [], unknown, 0),
             nodes=[Node(**node) for node in self.nodes],
             edges=sorted(self.edges, key=lambda e: (e.node, -1 if e.origin is None else e.origin, e.label)),
+            barriers=self.barriers,
         )
         # A profile no engine could have made proves nothing.
         assert violations(profile) == []
