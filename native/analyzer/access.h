@@ -27,6 +27,8 @@ struct PartialSync {
 };
 using PartialSyncs = std::vector<PartialSync>;
 
+class AsyncCopies;
+
 struct Access {
   uint64_t address;  // as in the record
   int64_t stride;    // the record's value
@@ -34,6 +36,7 @@ struct Access {
   const unsigned char* addresses;  // per lane, after the record's form
   const uint8_t* sizes;            // per lane, or null: `size` for all
   Launch* launch;
+  const AsyncCopies* async_copies;    // of the block, or null; set while it is applied to shared memory
   const PartialSyncs* partial_syncs;  // of the warp since its last full one, or null
   uint32_t active;
   uint32_t node;       // of a barrier: its number
@@ -49,7 +52,8 @@ struct Access {
   uint8_t warp;
   uint8_t first;  // lowest active lane
   Layout layout;
-  bool split;  // a lane reaches into the share of another worker
+  bool copies;  // asynchronously into shared memory
+  bool split;   // a lane reaches into the share of another worker
 
   uint64_t lane_address(unsigned lane) const {
     switch (form) {

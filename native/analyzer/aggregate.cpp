@@ -161,8 +161,12 @@ Graph Aggregate::graph(int64_t base, const Graph& host) const {
     const auto& [node, origin, label] = at;
     const bool ordered =
         (label == Label::kWarpDiffInst && !no_warp_order) || (label == Label::kBlock && !no_block_order);
-    const bool known =
-        ordered && order_matters(graph.nodes[node].type, graph.nodes[static_cast<size_t>(origin)].type);
+    // Waits for asynchronous copies are not followed.
+    const auto copied = [](const Node& prior) {
+      return prior.asynchronous && prior.space == Space::kShared && prior.type == AccessType::kWrite;
+    };
+    const bool known = ordered && !copied(graph.nodes[static_cast<size_t>(origin)]) &&
+                       order_matters(graph.nodes[node].type, graph.nodes[static_cast<size_t>(origin)].type);
     graph.edges.push_back(
         {node, origin, label, sum.bytes, sum.count, known ? static_cast<int64_t>(sum.unordered) : -1});
   }

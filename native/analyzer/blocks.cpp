@@ -20,6 +20,7 @@ BlockState* BlockPool::take(uint64_t block) {
 void BlockPool::give(BlockState* state) {
   state->shadow.clear();
   state->clocks.reset();
+  state->copies.reset();
   state->exited = 0;
   std::fill(std::begin(state->exited_lanes), std::end(state->exited_lanes), 0);
   free_.push_back(state);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "analyzer/async_copies.h"
 #include "analyzer/barriers.h"
 #include "analyzer/shadow.h"
 
@@ -17,6 +18,7 @@ struct BlockState {
   uint32_t exited = 0;  // threads
   uint32_t exited_lanes[32] = {};
   std::unique_ptr<BlockClocks> clocks;  // made at the first barrier or warp sync of the launch
+  std::unique_ptr<AsyncCopies> copies;  // made at the first asynchronous copy of the block
   Shadow shadow;
 };
 
@@ -50,6 +52,10 @@ class Blocks {
   BlockClocks& clocks(BlockState& state);
   // Threads of the block have ended; when they all have, the block's state is dropped.
   void exit(BlockState& state, unsigned warp, uint32_t active);
+  AsyncCopies& copies(BlockState& state) {
+    if (state.copies == nullptr) state.copies = std::make_unique<AsyncCopies>(threads_);
+    return *state.copies;
+  }
   // Whether every barrier so far was one that the whole block waits at, at one instruction.
   bool all_barriers_plain() const { return all_plain_; }
 

@@ -283,11 +283,15 @@ Graph Launch::graph() const {
   for (const auto& [at, weight] : edges) {
     const Label label = static_cast<Label>(at.second & 7);
     const int64_t origin = static_cast<int64_t>(at.second >> 3) - 1;
-    const bool known =
-        (label == Label::kWarpDiffInst || label == Label::kBlock) &&
-        order_matters(graph.nodes[at.first].type, graph.nodes[static_cast<size_t>(origin)].type);
+    const auto known = [&] {
+      if (label != Label::kThread && label != Label::kWarpDiffInst && label != Label::kBlock) return false;
+      const Node& prior = graph.nodes[static_cast<size_t>(origin)];
+      if (label == Label::kThread)
+        return prior.asynchronous && prior.space == Space::kShared && prior.type == AccessType::kWrite;
+      return order_matters(graph.nodes[at.first].type, prior.type);
+    };
     graph.edges.push_back({at.first, origin, label, weight.bytes, weight.count,
-                           known ? static_cast<int64_t>(weight.unordered) : -1});
+                           known() ? static_cast<int64_t>(weight.unordered) : -1});
   }
   add_barriers(graph);
   return graph;

@@ -26,6 +26,9 @@ constexpr uint64_t kMark = uint64_t{1} << 63;
 constexpr uint64_t kWrote = 1;    // one of them was a write or an atomic
 constexpr uint64_t kSeveral = 2;  // they were of several threads
 constexpr uint64_t kOlder = 4;    // a barrier, or a change of block, lies between the first and the last
+// Not part of the history: the most recent access is an asynchronous copy into shared memory. In the place of
+// the warp events stands how many groups of copies its warp had committed.
+constexpr uint64_t kAsync = 8;
 constexpr uint64_t kHistory = kWrote | kSeveral | kOlder;
 
 constexpr uint64_t pack_what(uint32_t node, uint32_t clock, uint32_t events) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analyzer/async_copies.h"
 #include "analyzer/launch.h"
 
 namespace cuvein {
@@ -44,7 +45,10 @@ void Reuse::start(const Access& access, Shadow& shadow, EdgeTable& table) {
   partial_syncs_ = access.partial_syncs;
   who_ = access.who();
   writes_ = access.type != AccessType::kRead;
-  what_ = pack_what(access.node, access.clock, access.events) | (writes_ ? kWrote : 0);
+  async_copies_ = access.async_copies;
+  const uint32_t events = access.copies ? async_copies_->commits(access.warp) : access.events;
+  what_ =
+      pack_what(access.node, access.clock, events) | (writes_ ? kWrote : 0) | (access.copies ? kAsync : 0);
   barrier_ = access.barrier;
   node_ = access.node;
   clock_ = access.clock;
@@ -62,28 +66,41 @@ inline Label Reuse::label(uint64_t difference, uint64_t prior_who) const {
   return Label::kGrid;
 }
 
-bool Reuse::unordered_in_warp(const Origin& prior, uint64_t who) const {
-  const uint32_t event = events_of(prior.what);
+bool Reuse::unordered_in_warp(uint32_t event, uint64_t prior_who, uint64_t who) const {
   if (event < full_sync_ || event == kMaxClock) return false;
   if (partial_syncs_ != nullptr) {
-    const uint32_t both = 1u << (prior.who & 31) | 1u << (who & 31);
+    const uint32_t both = 1u << (prior_who & 31) | 1u << (who & 31);
     for (const PartialSync& sync : *partial_syncs_)
       if (sync.event > event && (sync.mask & both) == both) return false;
   }
   return true;
 }
 
-inline Reuse::Compared Reuse::compare(const Origin& prior, uint64_t who) const {
+// An asynchronous copy counts as done by the thread when it has waited for it.
+__attribute__((noinline, cold)) bool Reuse::unordered_copy(const Origin& prior, uint64_t who,
+                                                           Label scope) const {
+  const AsyncCopies::Completion done =
+      async_copies_->completion(prior.who >> 5 & 31, prior.who & 31, events_of(prior.what));
+  if (done.state != AsyncCopies::Completion::kAt) return done.state == AsyncCopies::Completion::kNone;
+  if (scope == Label::kBlock) return done.clock >= clock_ && done.clock != kMaxClock;
+  return scope == Label::kWarpDiffInst && unordered_in_warp(done.events, prior.who, who);
+}
+
+__attribute__((always_inline)) inline bool Reuse::unordered(const Origin& prior, uint64_t who,
+                                                            Label scope) const {
+  if (__builtin_expect((prior.what & kAsync) != 0, 0)) return unordered_copy(prior, who, scope);
+  if (scope == Label::kBlock) {
+    const uint32_t clock = clock_of(prior.what);
+    return clock >= clock_ && clock != kMaxClock;
+  }
+  return scope == Label::kWarpDiffInst && unordered_in_warp(events_of(prior.what), prior.who, who);
+}
+
+__attribute__((always_inline)) inline Reuse::Compared Reuse::compare(const Origin& prior,
+                                                                     uint64_t who) const {
   if (prior.what == 0) return {kColdKey, false, false, what_};
   const uint64_t difference = prior.who ^ who;
   const Label scope = label(difference, prior.who);
-  bool unordered = false;
-  if (scope == Label::kBlock) {
-    const uint32_t clock = clock_of(prior.what);
-    unordered = clock >= clock_ && clock != kMaxClock;
-  } else if (scope == Label::kWarpDiffInst) {
-    unordered = unordered_in_warp(prior, who);
-  }
   // The clocks of two blocks have nothing to do with each other.
   const bool same_block = difference < 1u << 10;
   const bool newer = !same_block || clock_of(prior.what) < clock_ || clock_ == kMaxClock;
@@ -91,7 +108,8 @@ inline Reuse::Compared Reuse::compare(const Origin& prior, uint64_t who) const {
   const bool ordered = same_block && barrier_ != 0 &&
                        (history & (kSeveral | kOlder)) == (kSeveral | kOlder) &&
                        (writes_ || (history & kWrote) != 0);
-  return {edge_key(node_plus_one(prior.what), scope), unordered, ordered, ordered ? what_ : what_ | history};
+  return {edge_key(node_plus_one(prior.what), scope), unordered(prior, who, scope), ordered,
+          ordered ? what_ : what_ | history};
 }
 
 // A further lane on bytes that the same access has touched; returns what stays.
@@ -135,7 +153,7 @@ bool Reuse::row(Tile tile, unsigned offset, unsigned size_shift, unsigned lane, 
     if (equal) {
       const uint64_t difference = prior.who ^ who;
       const bool same =
-          prior.what == last_what &&
+          prior.what == last_what && (prior.what & kAsync) == 0 &&
           (prior.what == 0 || (difference >> 5 == last_difference >> 5 &&
                                (difference >= 32 ||
                                 ((difference == 0) == (last_difference == 0) && partial_syncs_ == nullptr))));
@@ -192,7 +210,8 @@ void Reuse::run(uint64_t address, unsigned size_shift, unsigned lane, unsigned l
       // Within one warp the label depends on the lane, unless both accesses dealt the lanes out alike.
       const bool alike = prior.what == 0 || difference >= 32 ||
                          (state == size_shift && (difference == 0 || partial_syncs_ == nullptr));
-      if (alike) {
+      // Each lane has its own copies and waits.
+      if (alike && (prior.what & kAsync) == 0) {
         if (prior.what != last_what || (prior.what != 0 && difference != last_difference)) {
           settle();
           compared = compare(prior, who);

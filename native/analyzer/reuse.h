@@ -56,7 +56,9 @@ class Reuse {
   void start(const Access& access, Shadow& shadow, EdgeTable& table);
   Label label(uint64_t difference, uint64_t prior_who) const;
   Compared compare(const Origin& prior, uint64_t who) const;
-  bool unordered_in_warp(const Origin& prior, uint64_t who) const;
+  bool unordered_in_warp(uint32_t event, uint64_t prior_who, uint64_t who) const;
+  bool unordered(const Origin& prior, uint64_t who, Label scope) const;
+  bool unordered_copy(const Origin& prior, uint64_t who, Label scope) const;
   uint64_t compare_same_instruction(uint64_t what, unsigned bytes);
   void run(uint64_t address, unsigned size_shift, unsigned lane, unsigned lanes);
   bool row(Tile tile, unsigned offset, unsigned size_shift, unsigned lane, unsigned lanes, uint64_t* what);
@@ -73,6 +75,7 @@ class Reuse {
   EdgeTable* table_ = nullptr;
   const LaunchGeometry* geometry_ = nullptr;
   const PartialSyncs* partial_syncs_ = nullptr;
+  const AsyncCopies* async_copies_ = nullptr;
   uint64_t who_ = 0;  // lane 0
   uint64_t what_ = 0;
   uint32_t node_ = 0, clock_ = 0, full_sync_ = 0, barrier_ = 0;

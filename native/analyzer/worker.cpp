@@ -28,6 +28,19 @@ Access& add_plain(const RecordHeader& record, Launch& launch, Slice& slice) {
   return access;
 }
 
+void follow_copies(const Access& access, AsyncCopies& copies) {
+  switch (access.kind) {
+    case RecordKind::kAsyncCommit:
+      copies.commit(access.warp, access.active);
+      break;
+    case RecordKind::kAsyncWait:
+      copies.wait(access, access.address);
+      break;
+    default:
+      copies.set_unknown();
+  }
+}
+
 std::optional<BarrierKind> barrier_kind(RecordKind kind) {
   switch (kind) {
     case RecordKind::kBlockBarrier:
@@ -102,6 +115,8 @@ void Worker::decode_access(const RecordHeader& record, Launch& launch, Slice& sl
   if (record.form != AddressForm::kAffine) access.addresses = behind;
   if (record.flags & kRecordFlagLaneSizes)
     access.sizes = behind + record_bytes(record.form, 0) - sizeof(RecordHeader);
+  access.copies = access.space == Space::kShared && access.type == AccessType::kWrite &&
+                  (record.flags & kRecordFlagAsync) != 0;
   launch.counts(number_).add(access, record.pc, record.flags & kRecordFlagAsync, distributions_);
 
   const bool of_the_block = access.space == Space::kShared || access.space == Space::kLocal;
@@ -161,7 +176,9 @@ void Worker::by_block(Slice& slice, uint64_t round) {
     }
     const bool of_the_block = access.kind == RecordKind::kAccess &&
                               (access.space == Space::kShared || access.space == Space::kLocal);
-    if (!synchronises && !of_the_block) continue;
+    const bool of_copies = access.kind == RecordKind::kAsyncCommit || access.kind == RecordKind::kAsyncWait ||
+                           access.kind == RecordKind::kMbarrier;
+    if (!synchronises && !of_the_block && !of_copies) continue;
     BlockState& block = blocks.at(access.block);
     if (synchronises) {
       BlockClocks& clocks = blocks.clocks(block);
@@ -177,8 +194,11 @@ void Worker::by_block(Slice& slice, uint64_t round) {
         default:
           clocks.other(access.warp, access.active);
       }
-      if (access.kind == RecordKind::kAccess) clocks.stamp(access, snapshots_, round);
+      if (access.kind == RecordKind::kAccess || access.kind == RecordKind::kAsyncWait)
+        clocks.stamp(access, snapshots_, round);
     }
+    if (of_copies) follow_copies(access, blocks.copies(block));
+    if (access.copies || block.copies != nullptr) access.async_copies = &blocks.copies(block);
     if (of_the_block) reuse_.apply(access, access.active, block.shadow, launch.counts(number_).edges);
   }
 }

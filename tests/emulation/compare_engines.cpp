@@ -451,9 +451,15 @@ std::string text(const Graph& graph) {
     for (const auto& [allocation, bytes] : node.allocation_bytes) out << " " << allocation << ":" << bytes;
     out << "\n";
   }
+  // The GPU engine does not follow the waits for asynchronous copies.
+  const auto copied = [&](const Edge& edge) {
+    if (edge.origin == kUntracked) return false;
+    const Node& origin = graph.nodes[static_cast<size_t>(edge.origin)];
+    return origin.asynchronous && origin.space == Space::kShared && origin.type == AccessType::kWrite;
+  };
   for (const Edge& edge : graph.edges)
     out << "edge " << edge.node << " " << edge.origin << " " << name(edge.label) << " bytes " << edge.bytes
-        << " count " << edge.count << " unordered " << edge.unordered << "\n";
+        << " count " << edge.count << " unordered " << (copied(edge) ? -1 : edge.unordered) << "\n";
   for (const uint64_t accesses : graph.accesses) out << "accesses " << accesses << "\n";
   out << "unknown " << graph.unknown_bytes << " ended " << graph.ended << "\n";
   return out.str();

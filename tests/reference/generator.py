@@ -6,7 +6,7 @@ hardware demands, the threads of a named barrier are whole warps. Memory is smal
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
@@ -131,9 +131,9 @@ class _Maker:
         if not free:
             return []
         by = Warp(block, number, self._sequence)
-        kind = self._choose.integer(0, 39)
+        kind = self._choose.integer(0, 43)
         if kind < 28:
-            return [self._access(by, free)]
+            return self._followed(self._access(by, free), by)
         if kind < 31 and not self._plain:
             return self._barrier(by, number, free, clocks)
         if kind < 33:
@@ -144,7 +144,12 @@ class _Maker:
             return self._exit(by, free, clocks)
         if kind == 38:
             return [self._allocate(by, free)]
-        return [self._other(by, self._subset(free))]
+        if kind == 39:
+            return [self._other(by, self._subset(free))]
+        if kind < 42:
+            return [by.other(RecordKind.ASYNC_COMMIT, 0x50, active=self._subset(free))]
+        left = self._choose.integer(0, 2)
+        return [by.other(RecordKind.ASYNC_WAIT, 0x58, address=left, active=self._subset(free))]
 
     def _subset(self, lanes: int) -> int:
         """Choose some of the lanes, at least one, often all."""
@@ -166,7 +171,7 @@ class _Maker:
         sizes: list[int] | int = size
         if kind == AccessType.ATOMIC:
             flags = RecordFlag.REDUCTION * choose.integer(0, 1)
-        elif choose.integer(0, 7) == 0:
+        elif choose.integer(0, 1 if (space, kind) == (Space.SHARED, AccessType.WRITE) else 7) == 0:
             flags = RecordFlag.ASYNC
             if space == Space.SHARED:
                 pc += 1
@@ -177,6 +182,15 @@ class _Maker:
             active = [lane for lane in active if lane < 8] or active
         starts = self._starts(space, active, size)
         return warp.access(kind, pc, dict(zip(active, starts, strict=True)), sizes, space=space, flags=flags)
+
+    def _followed(self, access: Record, warp: Warp) -> list[Record]:
+        """Let some asynchronous copies be waited for at once and then read."""
+        copied = access.flags & RecordFlag.ASYNC and access.type == AccessType.WRITE
+        if not copied or access.space != Space.SHARED or self._choose.integer(0, 1):
+            return [access]
+        commit = warp.other(RecordKind.ASYNC_COMMIT, 0x50, active=access.active)
+        wait = warp.other(RecordKind.ASYNC_WAIT, 0x58, active=self._subset(access.active))
+        return [access, commit, wait, replace(access, pc=0x60, type=AccessType.READ, flags=0)]
 
     def _starts(self, space: Space, active: list[int], size: int) -> list[int]:
         choose = self._choose
@@ -259,8 +273,6 @@ class _Maker:
 
     def _other(self, warp: Warp, active: int) -> Record:
         kinds = (
-            RecordKind.ASYNC_COMMIT,
-            RecordKind.ASYNC_WAIT,
             RecordKind.CLUSTER_ARRIVE,
             RecordKind.CLUSTER_WAIT,
             RecordKind.MBARRIER,

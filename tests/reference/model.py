@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cuvein.vocabulary import AccessType, Instruction, Label, RecordFlag, RecordKind, Space
 from reference.barriers import BlockClocks
+from reference.copies import AsyncCopies, Copy
 from reference.graph import Graph, Key
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Touch:
     lane: int
     clock: int
     warp_barriers: int
+    copy: Copy | None
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,9 @@ _KINDS = {
 }
 
 
+_OF_COPIES = {RecordKind.ASYNC_COMMIT, RecordKind.ASYNC_WAIT, RecordKind.MBARRIER}
+
+
 class Model:
     """The graph of one launch, record by record."""
 
@@ -65,6 +70,7 @@ class Model:
         self._memory: dict[Byte, Touch] = {}
         self._ever: set[Byte] = set()
         self._blocks: dict[int, BlockClocks] = {}
+        self._copies: dict[int, AsyncCopies] = defaultdict(AsyncCopies)
         self._past: dict[Byte, list[Past]] = {}
 
     def take(self, record: Record) -> None:
@@ -77,6 +83,8 @@ class Model:
             self._clocks(record.block).block_barrier(record)
         elif record.kind == RecordKind.WARP_SYNC:
             self._clocks(record.block).warp_barrier(record)
+        elif record.kind in _OF_COPIES:
+            self._copies[record.block].take(record, self._clocks(record.block))
         elif record.kind == RecordKind.THREAD_EXIT:
             if self._clocks(record.block).thread_exit(record):
                 self._forget(lambda byte: byte[0] != Space.GLOBAL and _block_of(byte) == record.block)
@@ -128,7 +136,9 @@ class Model:
                 edge.bytes += 1
                 edges_of_lane.add(name)
                 if prior is not None and byte not in touched and _may_race(name[2], record, prior):
-                    ordered = _ordered(name[2], record, lane, prior, clocks)
+                    ordered = _ordered(
+                        name[2], record, lane, prior, clocks, copies=self._copies[record.block]
+                    )
                     edge.unordered = (edge.unordered or 0) + (not ordered)
                 if byte not in self._ever:
                     self._ever.add(byte)
@@ -137,6 +147,10 @@ class Model:
                 self._order(byte, record, lane, clocks)
             for name in edges_of_lane:
                 self.graph.edges[name].count += 1
+        copies = _copies_into_shared(record)
+        issued = {
+            lane: self._copies[record.block].issue((record.warp, lane)) for lane, _, _ in lanes if copies
+        }
         for byte, lane in touched.items():
             self._memory[byte] = Touch(
                 node=key,
@@ -145,6 +159,7 @@ class Model:
                 lane=lane,
                 clock=clocks.warp[record.warp],
                 warp_barriers=len(clocks.warp_barriers[record.warp]),
+                copy=issued.get(lane),
             )
         self._describe(record, key, lanes)
 
@@ -273,14 +288,32 @@ def _interleaved(lane: int, address: int) -> int:
 
 def _may_race(label: Label, record: Record, prior: Touch) -> bool:
     """Say whether order matters: two threads of one block, not both reading, not both atomic."""
+    if label == Label.THREAD:
+        return prior.copy is not None
     if label not in {Label.WARP_DIFF_INST, Label.BLOCK}:
         return False
     return record.type != prior.node[2] or record.type == AccessType.WRITE
 
 
-def _ordered(label: Label, record: Record, lane: int, prior: Touch, clocks: BlockClocks) -> bool:
-    """Say whether a barrier separates the access from the prior one."""
-    if prior.clock < clocks.warp[record.warp]:
+def _copies_into_shared(record: Record) -> bool:
+    asynchronous = bool(record.flags & RecordFlag.ASYNC)
+    return asynchronous and record.space == Space.SHARED and record.type == AccessType.WRITE
+
+
+def _ordered(
+    label: Label, record: Record, lane: int, prior: Touch, clocks: BlockClocks, *, copies: AsyncCopies
+) -> bool:
+    """Say whether a barrier separates the access from the prior one, or from the wait for it."""
+    clock, warp_barriers = prior.clock, prior.warp_barriers
+    if prior.copy is not None:
+        if copies.unknown:
+            return True
+        if prior.copy.done is None:
+            return False
+        if label == Label.THREAD:
+            return True
+        clock, warp_barriers = prior.copy.done
+    if clock < clocks.warp[record.warp]:
         return True
-    since = clocks.warp_barriers[record.warp][prior.warp_barriers :] if label == Label.WARP_DIFF_INST else []
+    since = clocks.warp_barriers[record.warp][warp_barriers:] if label == Label.WARP_DIFF_INST else []
     return any(mask >> lane & 1 and mask >> prior.lane & 1 for mask in since)

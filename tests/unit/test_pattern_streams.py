@@ -9,7 +9,7 @@ import pytest
 from cuvein.findings import Analysis
 from cuvein.graph import Graph
 from cuvein.profile import violations
-from cuvein.vocabulary import RecordFlag, Space
+from cuvein.vocabulary import RecordFlag, RecordKind, Space
 from reference.engine import profiles
 from reference.streams import Warp, launch
 
@@ -299,3 +299,89 @@ def test_asynchronous_copy_shows_as_two_instructions():
     ]
     (abuse,) = findings_of(graph, "shared-memory-abuse")
     assert "asynchronous copies" in abuse.caveat
+
+
+def pipeline(
+    *,
+    shift: int = 0,
+    pending: int = 0,
+    commit_first: bool = True,
+    wait_first: bool = True,
+    mbarrier: bool = False,
+) -> list[Record]:
+    """Copy a tile in, wait for it, read what the warp ``shift`` further on copied: four rounds."""
+    warps = [Warp(0, warp) for warp in range(WARPS)]
+    records: list[Record] = []
+
+    def everywhere(step) -> None:
+        records.extend(step(number, warp) for number, warp in enumerate(warps))
+
+    def commit(_: int, warp: Warp) -> Record:
+        return warp.other(RecordKind.ASYNC_COMMIT, 0x18)
+
+    def wait(_: int, warp: Warp) -> Record:
+        return warp.other(RecordKind.ASYNC_WAIT, 0x20, address=pending)
+
+    def barrier(pc: int):
+        return lambda _, warp: warp.barrier(pc)
+
+    if mbarrier:
+        records.append(warps[0].other(RecordKind.MBARRIER, 0x8))
+    for turn in range(4):
+
+        def part(number: int, start: int = turn % 2 * 128 * WARPS):
+            return lambda lane: start + 4 * (32 * (number % WARPS) + lane)
+
+        everywhere(lambda n, warp, part=part: warp.write(0x11, part(n), flags=RecordFlag.ASYNC, **SHARED))
+        order = [commit, wait] if commit_first else [wait, commit]
+        for step in [*order, barrier(0x30)] if wait_first else [commit, barrier(0x30), wait]:
+            everywhere(step)
+        everywhere(lambda n, warp, part=part: warp.read(0x40, part(n + shift), **SHARED))
+        everywhere(barrier(0x60))
+    return [*records, *(warp.exit() for warp in warps)]
+
+
+@pytest.mark.parametrize(("shift", "label"), [(0, "thread"), (1, "block")])
+def test_a_pipeline_that_waits_for_its_copies_raises_no_alarm(shift, label):
+    graph = graph_of(pipeline(shift=shift))
+    assert findings_of(graph, "race-candidate") == []
+    (edge,) = (edge for edge in graph.edges if edge.label == label and graph.node(edge.node).pc == 0x40)
+    assert edge.unordered == 0
+
+
+@pytest.mark.parametrize(("shift", "scope"), [(0, "thread"), (1, "block")])
+@pytest.mark.parametrize(
+    "wrong", [{"pending": 1}, {"commit_first": False}], ids=["one-too-many", "late-commit"]
+)
+def test_asynchronous_copy_that_was_not_waited_for(wrong, shift, scope):
+    """Case 6: of a group that is still pending neither the copying thread nor another may read."""
+    (race,) = findings_of(graph_of(pipeline(shift=shift, **wrong)), "race-candidate")
+    assert at(race) == [0x40, 0x11]
+    assert (race.variant, race.scope) == ("RAW", scope)
+    assert "cp.async.wait_group" in race.summary
+    assert race.evidence["unordered_bytes"] == 4 * WARPS * 128
+
+
+def test_asynchronous_copy_that_is_waited_for_behind_the_barrier():
+    assert findings_of(graph_of(pipeline(wait_first=False)), "race-candidate") == []
+    (race,) = findings_of(graph_of(pipeline(wait_first=False, shift=1)), "race-candidate")
+    assert (race.variant, race.scope, at(race)) == ("RAW", "block", [0x40, 0x11])
+    assert "cp.async.wait_group" in race.summary
+    assert "__syncthreads" in race.summary
+
+
+def test_copies_of_a_block_with_mbarriers_are_not_judged():
+    assert findings_of(graph_of(pipeline(commit_first=False, mbarrier=True)), "race-candidate") == []
+
+
+def test_a_wait_of_some_lanes_is_theirs_only():
+    warp = Warp()
+    records = [
+        warp.write(0x11, lambda lane: 4 * lane, flags=RecordFlag.ASYNC, **SHARED),
+        warp.other(RecordKind.ASYNC_COMMIT, 0x18),
+        warp.other(RecordKind.ASYNC_WAIT, 0x20, active=0xFFFF),
+        warp.read(0x30, lambda lane: 4 * lane, **SHARED),
+        warp.exit(),
+    ]
+    (race,) = findings_of(graph_of(records, warps=1), "race-candidate")
+    assert race.evidence["unordered_thread_bytes"] == 64

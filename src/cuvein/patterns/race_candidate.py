@@ -1,4 +1,7 @@
-"""Race candidates: two threads touch a byte, one writes, and no barrier in between."""
+"""Race candidates: two threads touch a byte, one writes, and no barrier in between.
+
+An asynchronous copy is like another thread: who reads its bytes has to wait for it.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["PATTERN", "direction"]
 
 _SCOPE = {
+    "thread": "thread",
     "warp_diff_inst": "warp",
     "block": "block",
     "cluster": "cluster",
     "grid": "grid",
 }
 _NEEDS = {
+    "thread": "to wait for the asynchronous copy first (cp.async.wait_group)",
     "warp": "__syncwarp()",
     "block": "__syncthreads()",
     "cluster": "a cluster barrier",
@@ -57,7 +62,7 @@ def _find(graph: Graph, thresholds: Thresholds) -> Iterator[Detection]:
         scope = _SCOPE[max(edges, key=lambda edge: index_of(edge.label)).label]
         yield Detection(
             [(node, Totals())] if later == earlier else [(node, Totals()), (origin, Totals())],
-            partial(_describe, edges, kind, scope),
+            partial(_describe, edges, kind, scope, copied=origin.asynchronous and origin.type == "write"),
             # The same two instructions may race in both directions; the later one comes first.
             variant=kind,
             scope=scope,
@@ -66,11 +71,15 @@ def _find(graph: Graph, thresholds: Thresholds) -> Iterator[Detection]:
         )
 
 
-def _describe(edges: list[Edge], kind: str, scope: str) -> Description:
+def _describe(edges: list[Edge], kind: str, scope: str, *, copied: bool) -> Description:
     unordered, together = sum(edge.unordered or 0 for edge in edges), sum(edge.bytes for edge in edges)
+    needs = _NEEDS[scope]
+    what = "no wait orders" if scope == "thread" else "no barrier orders"
+    if copied and scope != "thread":
+        needs = f"{_NEEDS['thread']}, then {needs}"
+        what = "no wait and barrier order"
     return Description(
-        f"{kind} inside the {scope}: no barrier orders {amount(unordered)} of {amount(together)}; "
-        f"needs {_NEEDS[scope]}.",
+        f"{kind} inside the {scope}: {what} {amount(unordered)} of {amount(together)}; needs {needs}.",
         {
             "direction": kind,
             "scope": scope,
@@ -88,7 +97,7 @@ PATTERN = Pattern(
     effect=Effect.CORRECTS,
     mechanism=(
         "Put a barrier of at least that scope between the two accesses, in the loop as well if they "
-        "alternate."
+        "alternate; after an asynchronous copy, the wait for its group before that."
     ),
     caveat=(
         "A candidate, not a proof: order made by means the profile does not follow (flags in memory, fences "

@@ -183,7 +183,10 @@ def _edge_faults(profile: LaunchProfile, edge: Edge) -> Iterator[str]:
     if not 1 <= edge.count <= edge.bytes <= edge.count * node.size:
         yield f"{name} holds {edge.bytes} bytes in {edge.count} lane accesses of up to {node.size} bytes"
     if edge.unordered is not None:
-        if edge.label not in _ORDERED_LABELS:
+        copied = (
+            edge.label == "thread" and origin is not None and origin.asynchronous and origin.type == "write"
+        )
+        if edge.label not in _ORDERED_LABELS and not copied:
             yield f"{name} states unordered bytes, which have no meaning there"
         elif origin is not None and node.type == origin.type and node.type != "write":
             yield f"{name} states unordered bytes between two {node.type}s"

@@ -30,8 +30,15 @@ class Step:
     asynchronous: bool = False
 
 
+@dataclass(frozen=True)
+class Group:
+    """Asynchronous copies so far are committed as a group, or waited for until so many groups are left."""
+
+    left: int | None = None
+
+
 BARRIER = None
-Program = Callable[[int, int], Iterator[Step | None]]
+Program = Callable[[int, int], Iterator[Step | Group | None]]
 
 
 def near(line: str, kind: AccessType, starts: dict[int, int], size: int = 4) -> Step:
@@ -170,11 +177,14 @@ def async_copy(tiles: int) -> Program:
         for half in (source, target):
             yield Step(half.line, half.space, half.type, half.size, half.starts, asynchronous=True)
 
-    def program(block: int, warp: int) -> Iterator[Step | None]:
+    def program(block: int, warp: int) -> Iterator[Step | Group | None]:
         yield from copy("copy_first", 0, block, warp)
+        yield Group()
         for tile in range(tiles):
             if tile + 1 < tiles:
                 yield from copy("copy_next", tile + 1, block, warp)
+            yield Group()
+            yield Group(left=1)
             yield BARRIER
             slots = {lane: tile % 2 * 128 + (warp * 32 + lane + 1) % 128 for lane in range(32)}
             yield near("neighbour", READ, slots, size=16)
@@ -261,7 +271,9 @@ SIMULATIONS: list[Simulation] = [
 ]
 
 
-def schedule(blocks: int, warps: int, program: Program, seed: int) -> Iterator[tuple[int, int, Step | None]]:
+def schedule(
+    blocks: int, warps: int, program: Program, seed: int
+) -> Iterator[tuple[int, int, Step | Group | None]]:
     """Take the next step of a warp that may go on, chosen at random, until all have ended."""
     chance = random.Random(seed)
     running = {(block, warp): program(block, warp) for block in range(blocks) for warp in range(warps)}
@@ -282,10 +294,14 @@ def schedule(blocks: int, warps: int, program: Program, seed: int) -> Iterator[t
                 ready |= block
 
 
-def records(steps: Iterator[tuple[int, int, Step | None]], pcs: dict[str, int]) -> Iterator[Record]:
+def records(steps: Iterator[tuple[int, int, Step | Group | None]], pcs: dict[str, int]) -> Iterator[Record]:
     for block, warp, step in steps:
         if step is BARRIER:
             yield Record(RecordKind.BLOCK_BARRIER, block=block, warp=warp)
+            continue
+        if isinstance(step, Group):
+            kind = RecordKind.ASYNC_COMMIT if step.left is None else RecordKind.ASYNC_WAIT
+            yield Record(kind, block=block, warp=warp, address=step.left or 0)
             continue
         assert step is not None
         pc = pcs.setdefault(step.line, 16 * (len(pcs) + 1))

@@ -1,0 +1,54 @@
+// Which asynchronous copies into shared memory (cp.async) the threads of a block have waited for.
+//
+// A thread's copies belong to the group that it commits next; waiting with `pending` completes all of its
+// groups but the last so many. Copies are named by the thread and by how many commits its warp had made when
+// they were issued, which fits the shadow's origin.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/access.h"
+
+namespace cuvein {
+
+class AsyncCopies {
+ public:
+  explicit AsyncCopies(uint32_t threads) : warps_((threads + 31) / 32) {}
+
+  // Takes the records of the block in stream order; `access` is stamped with the warp's clocks.
+  void commit(unsigned warp, uint32_t active);
+  void wait(const Access& access, uint64_t pending);
+  // From here on copies may be waited for by means that are not followed.
+  void set_unknown() { unknown_ = true; }
+
+  // Commits of the warp so far: the name of copies issued now.
+  uint32_t commits(unsigned warp) const { return warps_[warp].commits; }
+
+  // What is known of the wait that completed a copy.
+  struct Completion {
+    enum { kNone, kAt, kUnknown } state;
+    uint32_t clock, events;  // of the warp at the wait
+  };
+  Completion completion(unsigned warp, unsigned lane, uint32_t issued) const;
+
+ private:
+  struct Wait {
+    uint32_t before;  // completed the copies issued before so many commits of the warp
+    uint32_t clock, events;
+  };
+  struct Lane {
+    std::vector<uint32_t> groups;  // the warp's commits with which this lane's last groups ended
+    std::vector<Wait> waits;       // the last ones, each completing more than the one before
+    uint32_t forgotten = 0;        // completed by waits that are no longer listed
+  };
+  struct Warp {
+    uint32_t commits = 0;
+    Lane lanes[kWarpLanes];
+  };
+
+  std::vector<Warp> warps_;
+  bool unknown_ = false;
+};
+
+}  // namespace cuvein
