@@ -50,6 +50,7 @@ void Reuse::start(const Access& access, Shadow& shadow, EdgeTable& table) {
   what_ =
       pack_what(access.node, access.clock, events) | (writes_ ? kWrote : 0) | (access.copies ? kAsync : 0);
   barrier_ = access.barrier;
+  orders_ = barrier_ == 0 ? ~uint64_t{0} : kSeveral | kOlder | (writes_ ? 0 : kWrote);
   node_ = access.node;
   clock_ = access.clock;
   full_sync_ = access.full_sync;
@@ -105,9 +106,7 @@ __attribute__((always_inline)) inline Reuse::Compared Reuse::compare(const Origi
   const bool same_block = difference < 1u << 10;
   const bool newer = !same_block || clock_of(prior.what) < clock_ || clock_ == kMaxClock;
   const uint64_t history = (prior.what & kHistory) | (difference != 0 ? kSeveral : 0) | (newer ? kOlder : 0);
-  const bool ordered = same_block && barrier_ != 0 &&
-                       (history & (kSeveral | kOlder)) == (kSeveral | kOlder) &&
-                       (writes_ || (history & kWrote) != 0);
+  const bool ordered = same_block && (history & orders_) == orders_;
   return {edge_key(node_plus_one(prior.what), scope), unordered(prior, who, scope), ordered,
           ordered ? what_ : what_ | history};
 }
@@ -115,8 +114,7 @@ __attribute__((always_inline)) inline Reuse::Compared Reuse::compare(const Origi
 // A further lane on bytes that the same access has touched; returns what stays.
 inline uint64_t Reuse::compare_same_instruction(uint64_t what, unsigned bytes) {
   const uint64_t history = (what & kHistory) | kSeveral;
-  if (barrier_ == 0 || (history & kOlder) == 0 || !(writes_ || (history & kWrote) != 0))
-    return what_ | history;
+  if ((history & orders_) != orders_) return what_ | history;
   ordered_ += bytes;
   return what_;
 }
@@ -305,6 +303,16 @@ void Reuse::overlapping(const Access& access, uint32_t mask) {
 void Reuse::scattered(const Access& access, uint32_t mask) {
   const unsigned words = access.size / 4;
   uint32_t cold = 0, far = 0, far_key = 0;
+  uint64_t last_what = ~uint64_t{0}, last_difference = 0;
+  Compared compared{};
+  unsigned near = 0;  // lanes with the same outcome
+  const auto settle = [&] {
+    if (near == 0) return;
+    const uint32_t bytes = near * access.size;
+    edges_.add_lanes(compared.key, bytes, compared.unordered ? bytes : 0, near);
+    if (compared.ordered) ordered_ += bytes;
+    near = 0;
+  };
   const Ahead* ahead = ahead_[latest_].access == &access ? &ahead_[latest_] : &ahead_[latest_ ^ 1];
   if (ahead->access != &access) ahead = nullptr;
   each_lane(mask, [&](unsigned lane) {
@@ -345,12 +353,20 @@ void Reuse::scattered(const Access& access, uint32_t mask) {
       far_key = key;
       far = 1;
     } else {
-      const Compared compared = compare(prior, who);
-      edges_.add_lanes(compared.key, access.size, compared.unordered ? access.size : 0, 1);
-      if (compared.ordered) ordered_ += access.size;
+      const uint64_t difference = prior.who ^ who;
+      const bool same = prior.what == last_what && (prior.what & kAsync) == 0 &&
+                        difference >> 5 == last_difference >> 5 && difference >= 32;
+      if (!same) {
+        settle();
+        compared = compare(prior, who);
+        last_what = prior.what;
+        last_difference = difference;
+      }
+      ++near;
       for (unsigned i = 0; i < words; ++i) entry[i].what = compared.what;
     }
   });
+  settle();
   if (far != 0) edges_.add_lanes(far_key, far * access.size, 0, far);
   if (cold != 0) edges_.add_lanes(kColdKey, cold * access.size, 0, cold);
 }
