@@ -53,6 +53,7 @@ void Reuse::start(const Access& access, Shadow& shadow, EdgeTable& table) {
   orders_ = barrier_ == 0 ? ~uint64_t{0} : kSeveral | kOlder | (writes_ ? 0 : kWrote);
   node_ = access.node;
   clock_ = access.clock;
+  newer_below_ = clock_ == kMaxClock ? kMaxClock + 1 : clock_;
   full_sync_ = access.full_sync;
   same_instruction_ = edge_key(access.node + 1, Label::kWarpSameInst);
   edges_.start(&table, access.node);
@@ -101,10 +102,18 @@ __attribute__((always_inline)) inline Reuse::Compared Reuse::compare(const Origi
                                                                      uint64_t who) const {
   if (prior.what == 0) return {kColdKey, false, false, what_};
   const uint64_t difference = prior.who ^ who;
+  if (difference - 32 < 992 && (prior.what & kAsync) == 0) {  // another warp of the block, the common case
+    const uint32_t clock = clock_of(prior.what);
+    const bool newer = clock < newer_below_;
+    const uint64_t history = (prior.what & kHistory) | kSeveral | (newer ? kOlder : 0);
+    const bool ordered = (history & orders_) == orders_;
+    return {edge_key(node_plus_one(prior.what), Label::kBlock), !newer && clock != kMaxClock, ordered,
+            ordered ? what_ : what_ | history};
+  }
   const Label scope = label(difference, prior.who);
   // The clocks of two blocks have nothing to do with each other.
   const bool same_block = difference < 1u << 10;
-  const bool newer = !same_block || clock_of(prior.what) < clock_ || clock_ == kMaxClock;
+  const bool newer = !same_block || clock_of(prior.what) < newer_below_;
   const uint64_t history = (prior.what & kHistory) | (difference != 0 ? kSeveral : 0) | (newer ? kOlder : 0);
   const bool ordered = same_block && (history & orders_) == orders_;
   return {edge_key(node_plus_one(prior.what), scope), unordered(prior, who, scope), ordered,

@@ -78,7 +78,7 @@ class Reuse {
   const AsyncCopies* async_copies_ = nullptr;
   uint64_t who_ = 0;  // lane 0
   uint64_t what_ = 0;
-  uint32_t node_ = 0, clock_ = 0, full_sync_ = 0, barrier_ = 0;
+  uint32_t node_ = 0, clock_ = 0, newer_below_ = 0, full_sync_ = 0, barrier_ = 0;
   uint64_t orders_ = 0;            // history with which barrier_ has ordered an access
   bool writes_ = false;            // atomics too
   uint64_t ordered_ = 0;           // bytes that barrier_ has ordered
