@@ -103,6 +103,8 @@ def test_more_workers_than_any_machine_has_are_refused(trace: Path) -> None:
 def test_interrupt_while_loading_leaves_no_traceback() -> None:
     code = (
         "import os, signal, sys, cuvein.cli\n"
+        # A shell that starts the tests in the background has them ignore the signal.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "class Interrupt:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name == 'cuvein.cli.application': os.kill(os.getpid(), signal.SIGINT)\n"
