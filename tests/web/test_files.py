@@ -102,7 +102,13 @@ def test_dropped_profile_joins_the_report(tab: Tab, report: Path) -> None:
         (b"null", "is neither a launch profile nor a view"),
         (b'{"format": "cuvein launch profile", "version": 99}', "is of a later version"),
         (b'{"format": "cuvein launch profile", "version": 1}', "does not have the fields"),
+        (b'{"format": "cuvein launch profile", "version": 0}', "does not say of which version"),
         (b'{"format": "cuvein view", "version": 1}', "does not have the fields"),
+        (b'{"format": "cuvein view", "version": 1, "index": {}, "parts": []}', "does not have the fields"),
+        (
+            encode(PROFILE).replace(b'"compute_capability"', b'"other"').replace(b'"id":"', b'"id":"new-', 1),
+            "does not have the fields",
+        ),
     ],
 )
 def test_files_that_cannot_be_used_are_named(tab: Tab, report: Path, content: bytes, told: str) -> None:
@@ -111,6 +117,10 @@ def test_files_that_cannot_be_used_are_named(tab: Tab, report: Path, content: by
     page.wait_for_selector(".message:not([hidden])")
     assert page.locator(".message").inner_text().startswith("bad.json")
     assert told in page.locator(".message").inner_text()
+    # What was shown before is shown still, in all views.
+    for key in "234561":
+        page.keyboard.press(key)
+        page.wait_for_timeout(40)
     assert page.locator(".lrow:not(.head)").count() == 5
 
 

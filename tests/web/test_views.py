@@ -162,6 +162,16 @@ def test_diff_aligns_two_launches(tab: Tab, report: Path) -> None:
     page.wait_for_selector("text=absent")
 
 
+def test_diff_tells_races_and_equal_choices(tab: Tab, report: Path) -> None:
+    page = tab.open(report, f"#view=diff&{launch(1)}&with=host-1-2%2F2")
+    page.wait_for_selector(".pairs tbody tr")
+    row = page.locator("tr", has_text="bytes not ordered by a barrier")
+    assert row.locator("td").nth(1).inner_text() == "0 B"
+    assert row.locator("td").nth(3).inner_text() == "new"
+    page.get_by_label("After").select_option("host-1-2/1")
+    page.wait_for_selector("text=Before and after are the same launch")
+
+
 def test_run_facts_and_coverage(tab: Tab, report: Path) -> None:
     page = tab.open(report, f"#view=run&{launch(5)}")
     page.wait_for_selector("text=Coverage")
@@ -195,6 +205,15 @@ def test_links_lead_back(tab: Tab, report: Path) -> None:
     page.go_back()
     page.wait_for_selector("text=2 instructions")
     assert selection(tab) == [3, 4]
+
+
+def test_link_to_a_launch_that_is_not_here_says_so(tab: Tab, report: Path) -> None:
+    page = tab.open(report, "#view=graph&launch=elsewhere&select=1")
+    page.wait_for_selector("text=The launch that the link leads to is not in this report")
+    page.wait_for_selector(".panel h2")
+    assert selection(tab) == []
+    page.go_back()
+    assert page.url == "about:blank"
 
 
 def test_pictures_are_saved(tab: Tab, report: Path) -> None:

@@ -52,7 +52,7 @@ export function histogram({ title, histogram: data, ideal, idealMean, most = 32 
     ...(ideal ?? []).map(([value, count]) => svg("rect", { class: "h-ideal", x: x(value) - bar / 2 - 1, y: HEIGHT - BOTTOM - Math.max(2, y(count)), width: bar + 2, height: Math.max(2, y(count)) },
       svg("title", {}, `ideal ${value}: ${format.count(count)} executions`))),
     idealMean !== undefined && line(idealMean, "h-line"),
-    ...ticks.map((tick) => svg("text", { class: "tick", x: x(tick), y: HEIGHT - 3, "text-anchor": "middle" }, tick)));
+    ...ticks.map((tick) => svg("text", { class: "tick", x: Math.min(x(tick), WIDTH - 1), y: HEIGHT - 3, "text-anchor": x(tick) > WIDTH - 10 ? "end" : "middle" }, tick)));
   return h("figure", { class: "histogram" },
     h("figcaption", {}, h("span", {}, title), h("span", { class: "dim" }, `mean ${format.mean(average)}${told === undefined ? "" : ` · ideal ${format.mean(told)}`}`)),
     picture as unknown as HTMLElement);

@@ -22,6 +22,8 @@ export interface Context {
   store: Store;
   /** Says something to people, and to their screen readers. */
   say(text: string): void;
+  /** Shows a problem above the view. */
+  tell(text: string): void;
 }
 
 export function currentLaunch(store: Store): LaunchView | null {

@@ -43,6 +43,42 @@ export function button(text: Child, act: () => void, options: Options = {}): HTM
   return h("button", { type: "button", ...options, on: { click: act } }, text);
 }
 
+const FOCUSABLE = ":is(a[href], button, input, select, summary, [tabindex]):not(:disabled)";
+
+/**
+ * Remembers what has the focus. Views make their elements anew, and whoever uses the keyboard must not start from the
+ * top of the page after each step.
+ *
+ * @returns a function that gives the focus to the successor of what had it, or to `instead` when there is none
+ */
+export function keepFocus(root: HTMLElement, instead: HTMLElement): () => void {
+  const old = document.activeElement;
+  if (!old || old === document.body || !root.contains(old)) return () => undefined;
+  const name = nameOf(old);
+  const alike = (): HTMLElement[] => [...root.querySelectorAll<HTMLElement>(FOCUSABLE)].filter((each) => nameOf(each) === name);
+  const position = alike().indexOf(old as HTMLElement);
+  return () => {
+    if (old.isConnected || document.activeElement !== document.body) return;
+    const found = alike();
+    (found[position] ?? found[0] ?? instead).focus({ preventScroll: true });
+  };
+}
+
+function nameOf(element: Element): string {
+  return [element.tagName, element.getAttribute("aria-label") ?? element.getAttribute("title") ?? "", element.tagName === "SELECT" ? "" : (element.textContent ?? "").replace(/ [▾▴]$/, "")].join(" ");
+}
+
+// More rows than these are for searching, not for paper.
+const PRINTED = 2000;
+const lists = new Set<() => void>();
+let printing = false;
+for (const [event, now] of [["beforeprint", true], ["afterprint", false]] as const) {
+  addEventListener(event, () => {
+    printing = now;
+    for (const refresh of lists) refresh();
+  });
+}
+
 /** A list of which only what is in sight exists: rows of one height in a box that scrolls. */
 export class VirtualList {
   readonly element: HTMLElement;
@@ -50,17 +86,25 @@ export class VirtualList {
   private readonly window = h("div", { class: "vl-window", role: "presentation" });
   private count = 0;
   private shown: [number, number] = [-1, -1];
+  private first = 0;
+  /** Where it was scrolled to, which it forgets while it is not in the page. */
+  private scrolled = 0;
 
   constructor(private readonly rowHeight: number, private readonly row: (position: number) => HTMLElement, options: Options = {}) {
     this.element = h("div", { tabindex: 0, ...options, class: `vl ${options.class ?? ""}` }, this.sizer);
     this.sizer.append(this.window);
-    this.element.addEventListener("scroll", () => this.draw());
+    this.element.addEventListener("scroll", () => {
+      this.scrolled = this.element.scrollTop;
+      this.draw();
+    });
+    lists.add(() => this.refresh());
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
 
   set(count: number): void {
     this.count = count;
     this.sizer.style.setProperty("height", `${count * this.rowHeight}px`);
+    if (this.element.isConnected) this.element.scrollTop = this.scrolled;
     this.refresh();
   }
 
@@ -74,19 +118,24 @@ export class VirtualList {
     const { scrollTop, clientHeight } = this.element;
     if (top < scrollTop || top + this.rowHeight > scrollTop + clientHeight) {
       this.element.scrollTop = Math.max(0, top - clientHeight / 3);
+      this.scrolled = this.element.scrollTop;
     }
     this.draw();
   }
 
   private draw(): void {
     const height = this.element.clientHeight || 600;
-    const first = Math.max(0, Math.floor(this.element.scrollTop / this.rowHeight) - 6);
-    const last = Math.min(this.count, Math.ceil((this.element.scrollTop + height) / this.rowHeight) + 6);
+    const first = printing ? 0 : Math.max(0, Math.floor(this.element.scrollTop / this.rowHeight) - 6);
+    const last = Math.min(this.count, printing ? PRINTED : Math.ceil((this.element.scrollTop + height) / this.rowHeight) + 6);
     if (first === this.shown[0] && last === this.shown[1]) return;
     this.shown = [first, last];
     this.window.style.setProperty("transform", `translateY(${first * this.rowHeight}px)`);
+    const focused = [...this.window.children].findIndex((row) => row === document.activeElement);
     const rows: HTMLElement[] = [];
     for (let position = first; position < last; position++) rows.push(this.row(position));
     this.window.replaceChildren(...rows);
+    // A row that has the focus keeps it while the list scrolls under it.
+    if (focused >= 0) rows[focused + this.first - first]?.focus({ preventScroll: true });
+    this.first = first;
   }
 }

@@ -3,7 +3,7 @@
 import "./style.css";
 import type { Context } from "./context";
 import { currentLaunch } from "./context";
-import { button, h } from "./dom";
+import { button, h, keepFocus } from "./dom";
 import * as format from "./format";
 import { onChange, state, update, VIEWS } from "./state";
 import type { ViewName } from "./state";
@@ -28,6 +28,11 @@ async function start(): Promise<void> {
   const app = document.getElementById("app")!;
   const live = h("div", { class: "sr-only", role: "status", "aria-live": "polite" });
   const message = h("div", { class: "message", role: "alert", hidden: true });
+  app.replaceChildren();
+  if (!("DecompressionStream" in window) && document.getElementById("cuvein-index")) {
+    app.append(h("p", { class: "empty", role: "alert" }, "This browser is too old to unpack the report: it has no DecompressionStream. Open the report in a newer one."));
+    return;
+  }
   let store: Store;
   try {
     store = await Store.embedded();
@@ -35,11 +40,11 @@ async function start(): Promise<void> {
     app.append(h("p", { class: "empty" }, "This report is damaged: it was cut off or changed. Make it again with 'cuvein report FOLDER --html FILE'."));
     return;
   }
-  const context: Context = { store, say: (text) => { live.textContent = text; } };
+  const context: Context = { store, say: (text) => { live.textContent = text; }, tell };
   const views: Record<ViewName, View> = {
     launches: new LaunchesView(), graph: new GraphPageView(), source: new SourcePageView(), findings: new FindingsView(), diff: new DiffView(), run: new RunView(),
   };
-  const main = h("main", { id: "main" });
+  const main = h("main", { id: "main", tabindex: -1 });
   const tabs = h("nav", { class: "tabs", "aria-label": "Views" });
   const bar = h("div", { class: "launch-bar" });
   const base = h("input", { type: "text", class: "base", placeholder: "0x…", spellcheck: "false", "aria-label": "Kernel base PC", title: "Where the kernel's code starts, as ncu or a debugger shows it: offsets become addresses",
@@ -84,7 +89,15 @@ async function start(): Promise<void> {
   }
 
   async function render(redraw = false): Promise<void> {
+    if (state.launch !== null && store.index.launches.length && !store.index.launches.some((each) => each.id === state.launch)) {
+      // The numbers of a selection mean something else in another launch. "Back" must not lead here again.
+      tell("The launch that the link leads to is not in this report.");
+      update({ launch: null, selection: [] }, false);
+      return;
+    }
+    const giveBack = keepFocus(app, main);
     drawFrame();
+    giveBack();
     if (!store.index.launches.length) {
       main.replaceChildren(h("div", { class: "empty big" }, h("h1", {}, "No profiles yet"), h("p", {}, "Drop launch profiles (launch-*.json) or a view (.cuvein.json) on this page, or open them."), button("Open…", () => picker.click(), { class: "primary" }), h("p", { class: "dim" }, "They stay on this computer: this page has no network access.")));
       return;
@@ -94,8 +107,9 @@ async function start(): Promise<void> {
     try {
       await view.show(context);
       if (redraw) (views.graph as GraphPageView).canvas.redraw();
+      giveBack();
     } catch (error) {
-      tell((error as Error).message);
+      tell(error instanceof TypeError ? "This cannot be shown: the data of the launch is damaged. Make the report again." : (error as Error).message);
       throw error;
     }
   }
@@ -111,7 +125,8 @@ async function start(): Promise<void> {
     picker.value = "";
     if (opened) {
       context.say(`${opened} launches opened`);
-      update(opened === 1 && first ? { view: "graph", launch: first, selection: [] } : { view: state.view, selection: [] });
+      const launch = store.index.launches.some((each) => each.id === state.launch) ? state.launch : null;
+      update(opened === 1 && first ? { view: "graph", launch: first, selection: [] } : { view: state.view, launch, selection: [] });
     }
   }
 

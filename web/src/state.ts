@@ -29,13 +29,13 @@ export function onChange(listener: (previous: State) => void): void {
   listeners.push(listener);
 }
 
-/** Changes what is looked at. A change of view or launch makes a step that "back" undoes; others do not. */
-export function update(change: Partial<State>): void {
+/** Changes what is looked at. A change of view or launch makes a step that "back" undoes, if asked; others do not. */
+export function update(change: Partial<State>, undoable = true): void {
   const previous = state;
   state = { ...state, ...change };
   const hash = write(state);
   if (hash !== location.hash) {
-    const step = previous.view !== state.view || previous.launch !== state.launch;
+    const step = undoable && (previous.view !== state.view || previous.launch !== state.launch);
     // The events that this causes find the state as it is and do nothing.
     if (step) location.hash = hash;
     else location.replace(hash);

@@ -4,6 +4,7 @@ import type { Code, GraphView, Index, Text } from "./model";
 import { LABELS } from "./model";
 import type { RawProfile } from "./raw";
 import { derive } from "./raw";
+import { checkIndex, checkProfile } from "./check";
 
 type Part = () => Promise<unknown>;
 
@@ -56,10 +57,14 @@ export class Store {
         if (format === "cuvein process") continue;
         if (format !== "cuvein view" && format !== "cuvein launch profile") {
           problems.push(`${file.name} is neither a launch profile nor a view of cuvein.`);
-        } else if (typeof document.version !== "number" || document.version > NEWEST) {
+        } else if (typeof document.version !== "number" || document.version < 1) {
+          problems.push(`${file.name} does not say of which version it is.`);
+        } else if (document.version > NEWEST) {
           problems.push(`${file.name} is of a later version than this page reads; make the report with that cuvein.`);
         } else if (format === "cuvein view") {
           const view = document as unknown as { index: Index; parts: unknown[] };
+          // Before anything is replaced: what is shown must outlive a file that is no good.
+          checkIndex(view.index, view.parts);
           this.replace(view.index, view.parts);
           first ??= view.index.launches[0]?.id ?? null;
           opened += view.index.launches.length;
@@ -69,7 +74,7 @@ export class Store {
           opened++;
         }
       } catch (error) {
-        const why = error instanceof SyntaxError ? "is not valid JSON, or was cut off" : error instanceof TypeError ? "does not have the fields of a launch profile" : (error as Error).message;
+        const why = error instanceof SyntaxError ? "is not valid JSON, or was cut off" : error instanceof TypeError ? "does not have the fields that its format asks for" : (error as Error).message;
         problems.push(`${file.name} ${why}.`);
       }
     }
@@ -93,6 +98,7 @@ export class Store {
   }
 
   private add(profile: RawProfile): string {
+    checkProfile(profile);
     const { launch, kernel, graph } = derive(profile);
     const index = this.index;
     const old = index.launches.findIndex((each) => each.id === launch.id);

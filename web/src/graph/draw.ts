@@ -8,7 +8,7 @@ import type { PlacedEdge, PlacedGroup, PlacedNode, Scene } from "./layout";
 import type { Pen } from "./pen";
 
 export interface Palette {
-  background: string; ink: string; faint: string; line: string; accent: string; danger: string; cold: string;
+  background: string; ink: string; faint: string; line: string; accent: string; danger: string; cold: string; onCold: string;
   labels: string[];
   fills: Record<Space, string>;
   strokes: Record<Space, string>;
@@ -44,7 +44,7 @@ export function paletteOf(element: Element): Palette {
     Object.fromEntries(SPACES.map((space) => [space, get(`--${prefix}-${space}`)])) as Record<Space, string>;
   return {
     background: get("--canvas"), ink: get("--ink"), faint: get("--ink-2"), line: get("--line-2"), accent: get("--accent"),
-    danger: get("--danger"), cold: get("--l-cold"), labels: LABELS.map((label) => get(`--l-${label}`)),
+    danger: get("--danger"), cold: get("--l-cold"), onCold: get("--on-cold"), labels: LABELS.map((label) => get(`--l-${label}`)),
     fills: bySpace("fill"), strokes: bySpace("stroke"),
   };
 }
@@ -254,7 +254,7 @@ function drawCold(pen: Pen, graph: GraphView, cold: NonNullable<Scene["cold"]>, 
   pen.fillStyle = look.palette.cold;
   pen.fill();
   pen.textAlign = "center";
-  pen.fillStyle = "#ffffff";
+  pen.fillStyle = look.palette.onCold;
   pen.font = `600 12px ${FONT}`;
   pen.fillText("untracked", cold.x, cold.y);
   pen.font = `11px ${FONT}`;

@@ -35,7 +35,7 @@ export class DiffView implements View {
     };
     const tools = h("div", { class: "toolbar" }, chooser("Before", launch, (id) => update({ launch: id, selection: [], other: other.id })), button("⇄", () => update({ launch: other.id, other: launch.id, selection: [] }), { "aria-label": "Swap", title: "swap" }), chooser("After", other, (id) => update({ other: id })));
     if (other === launch) {
-      this.element.replaceChildren(tools, h("p", { class: "empty" }, "There is one launch here. Drop another profile on this page to compare the two."));
+      this.element.replaceChildren(tools, h("p", { class: "empty" }, store.index.launches.length > 1 ? "Before and after are the same launch. Choose another for one of them." : "There is one launch here. Drop another profile on this page to compare the two."));
       return;
     }
     const [before, after] = await Promise.all([load(store, launch), load(store, other)]);
@@ -53,7 +53,7 @@ export class DiffView implements View {
             made.firstElementChild!.append(swatch(label), ` ${LABEL_WORDS[label]}`);
             return made;
           }), row("instructions", launch.instructions, other.instructions, format.count), row("sectors", launch.sectors, other.sectors, format.count), row("wavefronts", launch.wavefronts, other.wavefronts, format.count),
-          row("closed subgraphs", before.graph.groups.length, after.graph.groups.length, format.count), row("findings", launch.findings?.length ?? 0, other.findings?.length ?? 0, format.count)))),
+          row("bytes not ordered by a barrier", unordered(before), unordered(after), format.bytes), row("closed subgraphs", before.graph.groups.length, after.graph.groups.length, format.count), row("findings", launch.findings?.length ?? 0, other.findings?.length ?? 0, format.count)))),
       h("section", { class: "box" }, h("h2", {}, "Instructions"), h("p", { class: "dim" }, how(before, after)),
         h("table", { class: "plain-table pairs" }, h("thead", {}, h("tr", {}, h("th", {}, "before"), h("th", {}, "after"), h("th", {}, "access"), h("th", {}, "traffic by scope"), h("th", { class: "num" }, "bytes"), h("th", { class: "num" }, "change"), h("th", { class: "num", title: "sectors of global and local memory, wavefronts of shared memory" }, "sectors, wavefronts"), h("th", { class: "num", title: "share of the bytes whose scope differs" }, "scope moved"))),
           h("tbody", {}, ...pairs.slice(0, ROWS).map((pair) => this.pair(pair, launch, other, most)))),
@@ -122,6 +122,11 @@ function align(before: Current, after: Current): Pair[] {
 function difference(a: NodeView, b: NodeView): number {
   const before = sumWeights([a]), after = sumWeights([b]);
   return sum(before.map((weight, label) => Math.abs(weight - after[label]!))) + TRANSACTION_BYTES * Math.abs(transactions(a) - transactions(b));
+}
+
+/** Bytes of possible races. */
+function unordered({ graph }: Current): number {
+  return sum(graph.edges.map((edge) => edge[5] ?? 0));
 }
 
 /** Units in which the memory pipeline serves a node. */

@@ -37,6 +37,9 @@ export class GraphPageView implements View {
       describe: (target, at) => this.describe(target, at),
     });
     this.canvas.element.append(this.tip);
+    // Paper has another shape than the window, and all of the picture belongs on it.
+    addEventListener("beforeprint", () => this.print(true));
+    addEventListener("afterprint", () => this.print(false));
     this.element.append(this.tools, h("div", { class: "split-view" }, this.canvas.element, this.side));
   }
 
@@ -102,8 +105,17 @@ export class GraphPageView implements View {
       h("span", { class: "key dim" }, ...(["read", "write", "atomic"] as const).flatMap((type) => [glyph(type), `${type} `])),
       button("Fit", () => this.canvas.fit(), { title: "show all of it (0)" }),
       button("SVG", () => this.save(new Blob([this.canvas.svg(kernel.name)], { type: "image/svg+xml" }), `${name}.svg`), { title: "save the picture as SVG" }),
-      button("PNG", () => void this.canvas.png().then((blob) => this.save(blob, `${name}.png`), (error: Error) => this.context!.say(error.message)), { title: "save the picture as PNG" }));
+      button("PNG", () => void this.canvas.png().then((blob) => this.save(blob, `${name}.png`), (error: Error) => this.context!.tell(error.message)), { title: "save the picture as PNG" }));
     if (hadFocus) slider.focus();
+  }
+
+  private print(starts: boolean): void {
+    this.element.querySelector(".printed")?.remove();
+    const text = starts && this.current && this.element.isConnected ? this.canvas.svg(this.current.kernel.name) : "";
+    if (!text) return;
+    const picture = document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
+    picture.setAttribute("class", "printed");
+    this.canvas.element.append(picture);
   }
 
   private save(blob: Blob, name: string): void {
