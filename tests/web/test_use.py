@@ -117,6 +117,17 @@ def test_dark_follows_the_system_and_the_button(tab: Tab, report: Path) -> None:
     assert background() == dark
 
 
+def test_block_and_grid_differ_in_more_than_colour(tab: Tab, report: Path) -> None:
+    """Without green and red receptors the two are shades of one yellow."""
+    page = tab.open(report)
+    page.wait_for_selector(".bar .l-grid")
+    images = page.evaluate(
+        "['block', 'grid'].map(n => getComputedStyle(document.querySelector(`.bar .l-${n}`)).backgroundImage)"
+    )
+    assert images[0] == "none"
+    assert "repeating-linear-gradient" in images[1]
+
+
 def test_nothing_overflows_at_1280_pixels(tab: Tab, report: Path) -> None:
     page = tab.open(report)
     for key in "123456":

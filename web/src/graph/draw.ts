@@ -32,7 +32,7 @@ export interface Look {
 const FONT = "ui-sans-serif, system-ui, sans-serif";
 const MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, monospace";
 /** Dashes in widths of the line. */
-const DASHES: number[][] = [[1.6, 1.3], [], [1.8, 0.8], [], [], [3, 1, 0.7, 1], []];
+const DASHES: number[][] = [[1.6, 1.3], [], [1.8, 0.8], [], [], [3, 1, 0.7, 1], [4, 0.8]];
 // Beyond so many edges, those of one colour and width are drawn in one stroke.
 const MANY = 1500;
 const READABLE = 0.28;
