@@ -42,7 +42,7 @@ struct alignas(16) RecordHeader {
   uint8_t flags;     // RecordFlag bits, ACCESS only
   Space space;       //
   AccessType type;   //
-  uint8_t size;      // bytes each lane accesses: 1, 2, 4, 8 or 16 (LANE_SIZES: the largest of the lanes)
+  uint8_t size;      // bytes each lane accesses: 1, 2, 4, 8 or 16 (LANE_SIZES: no lane has more)
   uint8_t warp;      // warp in the block: flat thread id / 32
   uint32_t active;   // lanes that take part, bit 0 = lane 0
   int32_t pc;      // byte offset from the entry of the kernel; +1 for the shared half of an asynchronous copy
