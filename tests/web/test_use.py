@@ -201,6 +201,7 @@ def test_all_of_a_view_is_printed(tab: Tab, report: Path) -> None:
     page = tab.open(report, "#view=findings")
     page.wait_for_selector(".card")
     page.emulate_media(media="print", color_scheme="dark")
+    page.wait_for_timeout(200)  # the page draws itself anew for other colours
     last = page.locator(".card").last.bounding_box()
     assert last is not None
     height = page.evaluate("document.documentElement.scrollHeight")
