@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cuvein.report.style import Glyphs
     from cuvein.report.summary import AccessKey, AccessSummary, KernelSummary
 
-__all__ = ["share", "table"]
+__all__ = ["mostly_cell", "ratio_cell", "share", "table"]
 
 # How much a line tells.
 _SHORT, _MEDIUM, _FULL = range(3)
@@ -106,8 +106,8 @@ def _table(
         if detail != _SHORT:
             cells.append(_average(access, glyphs))
         cells += [
-            _ratio(access, glyphs),
-            _mostly(access, labels=2 if detail == _FULL else 1),
+            ratio_cell(access.ratio, glyphs, shared=access.unit == "wavefronts"),
+            mostly_cell(access.labels, access.bytes, labels=2 if detail == _FULL else 1),
             _origin(access, kernel, glyphs, detail),
         ]
         result.add_row(*cells)
@@ -144,22 +144,22 @@ def _average(access: AccessSummary, glyphs: Glyphs) -> Text:
     return Text(f"{used}/{numbers.mean(access.ideal / access.executions)} {access.unit}")
 
 
-def _ratio(access: AccessSummary, glyphs: Glyphs) -> Text:
-    ratio = access.ratio
+def ratio_cell(ratio: float | None, glyphs: Glyphs, *, shared: bool) -> Text:
+    """Used over ideal wavefronts (``shared``) or sectors, in red from the threshold of its finding up."""
     if ratio is None:
         return Text(glyphs.dash)
-    threshold = _THRESHOLDS.conflict if access.unit == "wavefronts" else _THRESHOLDS.coalescing
+    threshold = _THRESHOLDS.conflict if shared else _THRESHOLDS.coalescing
     return Text(f"{ratio:.2f}{glyphs.times}", "bold red" if ratio >= threshold else "")
 
 
-def _mostly(access: AccessSummary, *, labels: int) -> Text:
-    heaviest = sorted(LABELS, key=lambda label: -access.labels[label])[:labels]
-    parts = [
-        Text(f"{label} {numbers.percent(access.labels[label], access.bytes)}", style.LABEL_STYLES[label])
+def mostly_cell(weights: Mapping[LabelName, int], total: int, *, labels: int) -> Text:
+    """List the labels of most bytes, at most so many, each with its share of ``total`` bytes."""
+    heaviest = sorted(LABELS, key=lambda label: -weights[label])[:labels]
+    return Text(", ").join(
+        Text(f"{label} {numbers.percent(weights[label], total)}", style.LABEL_STYLES[label])
         for label in heaviest
-        if access.labels[label]
-    ]
-    return Text(", ").join(parts)
+        if weights[label]
+    )
 
 
 def _origin(access: AccessSummary, kernel: KernelSummary, glyphs: Glyphs, detail: int) -> Text:

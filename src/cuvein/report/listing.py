@@ -10,9 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from cuvein.graph.labels import LABELS
-from cuvein.patterns.thresholds import Thresholds
 from cuvein.report import numbers, style
+from cuvein.report.accesses import mostly_cell, ratio_cell
 from cuvein.report.printing import MINIMUM_WIDTH, WIDE, printed
 
 if TYPE_CHECKING:
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from cuvein.report.tally import AccessKind, Tally
 
 __all__ = ["Listing", "Row", "Section", "kind_name"]
-
-# From the thresholds of the patterns on, a ratio is worth a look.
-THRESHOLDS = Thresholds()
 
 
 @dataclass(frozen=True)
@@ -140,23 +136,7 @@ class Listing:
                 Text(style.printable(row.name)),
                 Text(numbers.compact(executions) + self._glyphs.times if executions else self._glyphs.dash),
                 Text(numbers.amount(row.tally.bytes)),
-                self._ratio(row),
-                self._mostly(row.tally),
+                ratio_cell(row.tally.ratio, self._glyphs, shared=row.shared),
+                mostly_cell(row.tally.labels, row.tally.bytes, labels=2 if self._width >= WIDE else 1),
             )
         return table
-
-    def _ratio(self, row: Row) -> Text:
-        ratio = row.tally.ratio
-        if ratio is None:
-            return Text(self._glyphs.dash)
-        threshold = THRESHOLDS.conflict if row.shared else THRESHOLDS.coalescing
-        return Text(f"{ratio:.2f}{self._glyphs.times}", "bold red" if ratio >= threshold else "")
-
-    def _mostly(self, tally: Tally) -> Text:
-        labels = 2 if self._width >= WIDE else 1
-        heaviest = sorted(LABELS, key=lambda label: -tally.labels[label])[:labels]
-        return Text(", ").join(
-            Text(f"{label} {numbers.percent(tally.labels[label], tally.bytes)}", style.LABEL_STYLES[label])
-            for label in heaviest
-            if tally.labels[label]
-        )
