@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup native demo test lint format wheel web gpu-test bench clean browser screenshots
+.PHONY: help setup native demo test lint format wheel web gpu-test bench cases clean browser screenshots
 
 PYTHON ?= python3
 VENV := .venv
@@ -60,6 +60,9 @@ gpu-test: ## Run the tests that need a GPU (uses the environment's python3 when 
 
 bench: setup ## Run the benchmarks that need no GPU; prints JSON
 	$(BIN)/python benchmarks/analyzer.py
+
+cases: ## Repeat the case studies in docs/cases.md; needs a GPU and ncu (uses the environment's python3 when .venv is absent)
+	$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3) benchmarks/cases.py
 
 web: ## Rebuild the browser report's page, which is committed; needs Node 20 and npm
 	cd web && npm ci --no-audit --no-fund && npm run build

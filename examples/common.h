@@ -26,7 +26,7 @@ inline void check(cudaError_t status, const char* call, const char* file, int li
   std::exit(1);
 }
 
-// `PROGRAM [size] [--flag]...`
+// `PROGRAM [size] [--flag]... [--option number]...`
 class Arguments {
  public:
   Arguments(int count, char** values) : program_(values[0]), values_(values + 1, values + count) {}
@@ -44,15 +44,18 @@ class Arguments {
 
   // Takes the next number away; it must be a positive multiple of `unit`.
   int number(const char* name, int preset, int unit = 1) {
-    if (values_.empty()) return preset;
-    char* end = nullptr;
-    const long value = std::strtol(values_[0].c_str(), &end, 10);
-    if (*end != '\0' || value <= 0 || value > (1L << 30) || value % unit != 0) {
-      fail(std::string(name) + " is '" + values_[0] + "', should be a positive multiple of " +
-           std::to_string(unit));
+    return values_.empty() ? preset : take(0, name, unit);
+  }
+
+  // Takes --NAME and the number after it away, if it was given.
+  int option(const std::string& name, int preset) {
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (values_[i] != "--" + name) continue;
+      values_.erase(values_.begin() + static_cast<std::ptrdiff_t>(i));
+      if (i == values_.size()) fail("--" + name + " needs a number");
+      return take(i, name, 1);
     }
-    values_.erase(values_.begin());
-    return static_cast<int>(value);
+    return preset;
   }
 
   // Takes the next word away.
@@ -69,6 +72,17 @@ class Arguments {
   }
 
  private:
+  int take(size_t position, const std::string& name, int unit) {
+    const std::string& text = values_[position];
+    char* end = nullptr;
+    const long value = std::strtol(text.c_str(), &end, 10);
+    if (text.empty() || *end != '\0' || value <= 0 || value > (1L << 30) || value % unit != 0) {
+      fail(name + " is '" + text + "', should be a positive multiple of " + std::to_string(unit));
+    }
+    values_.erase(values_.begin() + static_cast<std::ptrdiff_t>(position));
+    return static_cast<int>(value);
+  }
+
   [[noreturn]] void fail(const std::string& message) const {
     std::fprintf(stderr, "%s: %s\n", program_.c_str(), message.c_str());
     std::exit(2);

@@ -49,7 +49,7 @@ def compile_all(sources: list[str], root: Path, output: Path, architecture: str)
         )
     output.mkdir(parents=True, exist_ok=True)
     # A program of the source's name would be mistaken for up to date after an edit of the header.
-    header = max(path.stat().st_mtime for path in (root / "examples").glob("*.h"))
+    header = max(path.stat().st_mtime for path in (root / "examples").rglob("*.h"))
 
     def build(source: str) -> tuple[str, Path]:
         program = output / Path(source).stem

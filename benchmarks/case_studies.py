@@ -1,0 +1,180 @@
+"""The case studies: what ``examples/cases/NAME/expect.json`` says, and what two profiles say of it."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from cuvein.findings.comparison import compare, read_run
+from cuvein.findings.locating import locate_beside
+from cuvein.graph import Totals
+from cuvein.profile import find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cuvein.findings.combining import NodeKey
+    from cuvein.findings.comparison import Comparison, Run
+    from cuvein.patterns import Finding
+
+__all__ = ["FOLDER", "METRICS", "QUANTITIES", "Case", "Quantity", "cases", "compared"]
+
+FOLDER = Path(__file__).resolve().parents[1] / "examples" / "cases"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a fix takes away: where the graph has it, and the counters that show it.
+
+    ``part`` and ``spaces`` are the graph's; ``None`` for what the graph does not count, so that nothing is
+    predicted.
+    """
+
+    part: Literal["instructions", "wavefronts", "sectors"] | None
+    spaces: tuple[str, ...]
+    metrics: tuple[str, ...]
+
+
+def _instructions(*operations: str) -> tuple[str, ...]:
+    return tuple(f"smsp__sass_inst_executed_op_{operation}.sum" for operation in operations)
+
+
+_GLOBAL = _instructions("global_ld", "global_st", "global_atom", "global_red")
+_SHARED = _instructions("shared_ld", "shared_st", "shared_atom")
+_LOCAL = _instructions("local_ld", "local_st")
+QUANTITIES: dict[str, Quantity] = {
+    "memory instructions": Quantity(
+        "instructions", ("global", "shared", "local"), (*_GLOBAL, *_SHARED, *_LOCAL)
+    ),
+    "global instructions": Quantity("instructions", ("global",), _GLOBAL),
+    "shared instructions": Quantity("instructions", ("shared",), _SHARED),
+    "local instructions": Quantity("instructions", ("local",), _LOCAL),
+    "shared wavefronts": Quantity(
+        "wavefronts", ("shared",), ("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",)
+    ),
+    "global sectors": Quantity(
+        "sectors",
+        ("global",),
+        tuple(f"l1tex__t_sectors_pipe_lsu_mem_global_op_{kind}.sum" for kind in ("ld", "st", "atom", "red")),
+    ),
+    "local sectors": Quantity(
+        "sectors",
+        ("local",),
+        tuple(f"l1tex__t_sectors_pipe_lsu_mem_local_op_{kind}.sum" for kind in ("ld", "st")),
+    ),
+    "L2 sectors": Quantity(None, (), ("lts__t_sectors_srcunit_tex.sum",)),
+    "DRAM bytes": Quantity(None, (), ("dram__bytes_read.sum", "dram__bytes_write.sum")),
+}
+METRICS = sorted({metric for quantity in QUANTITIES.values() for metric in quantity.metrics})
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case study.
+
+    Attributes
+    ----------
+    name
+        Its folder in ``examples/cases``.
+    title
+        What the kernel is and does wrong, in a few words.
+    kernel
+        A regular expression for the kernels it is about, as ``--kernel-name`` takes it.
+    pattern
+        The pattern of the finding that leads to the fix.
+    fix
+        What ``after.cu`` does instead, in a few words.
+    quantity
+        What that takes away: a key of ``QUANTITIES``.
+    full, small
+        Arguments of the programs: for measuring, and for recording a trace.
+    removal, time
+        Sentences for the page: why what went differs from the prediction, and why no time was gained.
+    """
+
+    name: str
+    title: str
+    kernel: str
+    pattern: str
+    fix: str
+    quantity: str
+    full: tuple[str, ...]
+    small: tuple[str, ...]
+    removal: str = ""
+    time: str = ""
+
+
+def cases() -> dict[str, Case]:
+    """Read all case studies."""
+    found = {}
+    for path in sorted(FOLDER.glob("*/expect.json")):
+        values = json.loads(path.read_text())
+        values |= {"full": tuple(values["full"]), "small": tuple(values["small"])}
+        found[path.parent.name] = Case(name=path.parent.name, **values)
+    return found
+
+
+def compared(case: Case, before: Path, after: Path) -> dict[str, Any]:
+    """Say what cuvein finds in ``before``, what it predicts, and what `cuvein diff` says of ``after``.
+
+    Both folders hold the profiles of one run; everything is for the whole run.
+    """
+    comparison = compare(_run(before), _run(after))
+    findings = comparison.before.report.findings
+    ours = [finding for finding in findings if finding.pattern == case.pattern]
+    quantity = QUANTITIES[case.quantity]
+    part = quantity.part
+    return {
+        "findings": [
+            {
+                "pattern": finding.pattern,
+                "severity": finding.severity.word,
+                "effect": finding.effect.word,
+                "share": round(finding.score, 4),
+                "places": len(finding.places),
+            }
+            for finding in findings[:5]
+        ],
+        "rank": findings.index(ours[0]) + 1 if ours else None,
+        "predicted": _predicted(ours, quantity.spaces, part) if part else None,
+        "before": _work(comparison.before, quantity.spaces, part) if part else None,
+        "after": _work(comparison.after, quantity.spaces, part) if part else None,
+        "gone": _patterns(comparison, "gone"),
+        "appeared": _patterns(comparison, "appeared"),
+        "stayed": _patterns(comparison, "stayed"),
+    }
+
+
+def _run(folder: Path) -> Run:
+    return read_run(find(folder), None, locate_beside([folder]))
+
+
+def _predicted(findings: Iterable[Finding], spaces: tuple[str, ...], part: str) -> int:
+    """Add up what the findings say a fix removes; what two of them name at one instruction can go once."""
+    most: dict[tuple[object, ...], int] = defaultdict(int)
+    for finding in findings:
+        for place, removal in zip(finding.places, finding.by_place, strict=True):
+            if place.space in spaces:
+                key = (finding.kernel, place.function, place.pc, place.space, place.type)
+                most[key] = max(most[key], getattr(removal, part))
+    return sum(most.values())
+
+
+def _work(run: Run, spaces: tuple[str, ...], part: str) -> int:
+    def here(key: NodeKey) -> bool:
+        return key.space in spaces
+
+    works = [node.work for kernel in run.kernels for key, node in kernel.nodes.items() if here(key)]
+    return int(getattr(sum(works, Totals()), part))
+
+
+def _patterns(comparison: Comparison, what: str) -> dict[str, int]:
+    """Count the findings that went, came or stayed, by pattern."""
+    counts: dict[str, int] = defaultdict(int)
+    for kernel in comparison.kernels:
+        for change in getattr(kernel, what):
+            counts[(change.before or change.after).pattern] += 1
+    return dict(sorted(counts.items()))

@@ -1,0 +1,190 @@
+"""Case studies: what cuvein says of a kernel, what the fix removes, what that gains.
+
+    python benchmarks/cases.py [--step STEP]... [--work FOLDER] [--results FILE] [NAME ...]
+
+For every folder of ``examples/cases`` this builds ``before.cu`` and ``after.cu`` and
+
+``observe``
+    profiles one run of each with ``cuvein run``, and compares them as ``cuvein diff`` does;
+``count``
+    reads the hardware counters of one run of each with Nsight Compute;
+``time``
+    reads the cycles of ten runs of each.
+
+The results of every step stay in the work folder; what is there of all steps goes to the results file and is
+printed as a table. Without ``--step`` all steps are taken. Needs a GPU, nvcc, and ncu for the last two steps.
+The exit status is 1 when a step failed, not when a goal is missed: the table says that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests" / "gpu"), str(ROOT / "benchmarks")]
+
+from harness import build, device, session  # noqa: E402
+
+import case_studies  # noqa: E402
+import cases_page  # noqa: E402
+import machine  # noqa: E402
+import nsight  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from case_studies import Case
+
+STEPS = ("observe", "count", "time")
+VARIANTS = ("before", "after")
+RUNS = 10
+CYCLES = "gpc__cycles_elapsed.max"
+WORK = ROOT / "build" / "cases"
+RESULTS = ROOT / "benchmarks" / "results" / "cases.json"
+
+
+def main() -> int:
+    """Take the steps that the command line asks for."""
+    cases = case_studies.cases()
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="cases (default: all)")
+    parser.add_argument("--step", action="append", choices=STEPS, help="only this step; may be repeated")
+    parser.add_argument(
+        "--work", type=Path, default=ROOT / "build" / "cases", help="where programs and profiles go"
+    )
+    parser.add_argument("--results", type=Path, default=RESULTS, help="the file to write")
+    options = parser.parse_args()
+    if unknown := sorted(set(options.names) - cases.keys()):
+        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(cases)}")
+    gpu = device.find()
+    if isinstance(gpu, str):
+        print(f"cases.py: {gpu}", file=sys.stderr)
+        return 1
+    chosen = [case for name, case in cases.items() if not options.names or name in options.names]
+    failed = compile_all(chosen, options.work, gpu.architecture)
+    actions = {"observe": observe, "count": count, "time": time}
+    for step in options.step or STEPS:
+        for case in chosen:
+            if case.name not in failed and (reason := attempt(actions[step], case, options.work, step)):
+                failed[case.name] = f"{step}: {reason}"
+    write(chosen, options.work, options.results)
+    for name, reason in failed.items():
+        print(f"cases.py: {name}: {reason}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def compile_all(cases: list[Case], work: Path, architecture: str) -> dict[str, str]:
+    """Build the programs; returns the reasons for those that do not compile."""
+
+    def one(case: Case) -> str | None:
+        try:
+            build.compile_all(
+                [f"examples/cases/{case.name}/{variant}.cu" for variant in VARIANTS],
+                ROOT,
+                work / case.name,
+                architecture,
+            )
+        except RuntimeError as error:
+            return str(error)
+        return None
+
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        reasons = dict(zip((case.name for case in cases), pool.map(one, cases), strict=True))
+    return {name: reason for name, reason in reasons.items() if reason}
+
+
+def attempt(action: Callable[[Case, Path], dict[str, Any]], case: Case, work: Path, step: str) -> str | None:
+    """Take a step and keep its result; returns why it failed, if it did."""
+    try:
+        found = action(case, work / case.name)
+    except (nsight.NsightError, RuntimeError, TimeoutError) as error:
+        return str(error)
+    found = {**found, "machine": machine.describe()}
+    (work / case.name / f"{step}.json").write_text(json.dumps(found, indent=1))
+    return None
+
+
+def observe(case: Case, folder: Path) -> dict[str, Any]:
+    """Profile both variants and compare them."""
+    for variant in VARIANTS:
+        profiles = folder / f"{variant}-profiles"
+        run = session.profile(
+            profiles,
+            [str(folder / variant), *case.full],
+            "--force",
+            "--quiet",
+            "--kernel-name",
+            case.kernel,
+            timeout=300,
+        )
+        if (run.outcome.status, run.outcome.stdout) != (0, b"ok\n"):
+            raise RuntimeError(f"{variant}: {run.outcome}")
+    return case_studies.compared(case, folder / "before-profiles", folder / "after-profiles")
+
+
+def count(case: Case, folder: Path) -> dict[str, Any]:
+    """Read the counters of one run of both variants."""
+    found = {}
+    for variant in VARIANTS:
+        launches = nsight.count(
+            [str(folder / variant), *case.full], case_studies.METRICS, options=_only(case), timeout=120
+        )
+        found[variant] = {
+            name: sum(launch.counters[name] for launch in launches)
+            for name in case_studies.METRICS
+            if all(name in launch.counters for launch in launches)
+        }
+    return found
+
+
+def time(case: Case, folder: Path) -> dict[str, Any]:
+    """Read the cycles of ten runs of both variants."""
+    found = {}
+    for variant in VARIANTS:
+        cycles = [
+            launch.counters[CYCLES]
+            for launch in nsight.count(
+                [str(folder / variant), *case.full, "--repeat", str(RUNS)],
+                [CYCLES],
+                options=_only(case),
+                timeout=120,
+            )
+        ]
+        each = len(cycles) // RUNS
+        if not each or each * RUNS != len(cycles):
+            raise RuntimeError(f"{variant}: {len(cycles)} launches in {RUNS} runs")
+        found[variant] = [sum(cycles[start : start + each]) for start in range(0, len(cycles), each)]
+    return found
+
+
+def _only(case: Case) -> list[str]:
+    return ["--kernel-name", f"regex:{case.kernel}"]
+
+
+def write(cases: list[Case], work: Path, results: Path) -> None:
+    """Put what is there of all steps into the results file, and print the table."""
+    document = (
+        json.loads(results.read_text())
+        if results.exists()
+        else {"format": "cuvein cases", "version": 1, "runs": RUNS, "cases": {}}
+    )
+    for case in cases:
+        for step in STEPS:
+            path = work / case.name / f"{step}.json"
+            if path.exists():
+                document["cases"].setdefault(case.name, {})[step] = json.loads(path.read_text())
+    document["cases"] = dict(sorted(document["cases"].items()))
+    document["machine"] = machine.describe()
+    results.parent.mkdir(parents=True, exist_ok=True)
+    results.write_text(json.dumps(document, indent=1) + "\n")
+    print(cases_page.table(document))
+    print(*cases_page.goals(document), sep="\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
