@@ -20,7 +20,7 @@ struct Problem {
   Problem(int count, char** words) {
     Arguments arguments(count, words);
     times = repetitions(arguments);
-    n = arguments.number("n", 3072);
+    n = arguments.number("n", 2048);
     arguments.done();
     const size_t size = static_cast<size_t>(n) * n;
     temperature.resize(size);
