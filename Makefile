@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup native demo test lint format wheel web gpu-test bench cases clean browser screenshots
+.PHONY: help setup native demo test lint format wheel web gpu-test bench cases scaling clean browser screenshots
 
 PYTHON ?= python3
 VENV := .venv
@@ -60,6 +60,10 @@ gpu-test: ## Run the tests that need a GPU (uses the environment's python3 when 
 
 bench: setup ## Run the benchmarks that need no GPU; prints JSON
 	$(BIN)/python benchmarks/analyzer.py
+
+scaling: ## How the analysis scales: host engine with workers, GPU engine with size where there is a GPU
+	python=$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3); \
+	$$python benchmarks/scaling.py && { ! command -v nvidia-smi > /dev/null || $$python benchmarks/scaling.py --engine gpu; }
 
 cases: ## Repeat the case studies in docs/cases.md; needs a GPU and ncu (uses the environment's python3 when .venv is absent)
 	$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3) benchmarks/cases.py

@@ -27,83 +27,15 @@ import numpy as np
 from cuvein.native import Engine
 from cuvein.profile import decode
 from cuvein.trace.builder import make_launch, make_process
-from cuvein.trace.records import HEADER
-from cuvein.vocabulary import AccessType, AddressForm, RecordKind, Space
+from streams import BASE, WARPS_OF_A_BLOCK, coalesced, scattered, shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
 
-WARPS_OF_A_BLOCK = 8
-BASE = 0x7F00_0000_0000
 # Handed over at a time, about as much as a ring's reader takes.
 PIECE_BYTES = 1 << 20
-
-Headers = Any  # a structured array, or such a field of one
-
-
-def fill(head: Headers, warps: npt.NDArray[np.int64], size: int) -> None:
-    """Fill in what all accesses of a stream have in common; ``warps`` numbers them through the grid."""
-    head["length"] = head.dtype.itemsize // 16
-    head["kind"] = RecordKind.ACCESS
-    head["size"] = size
-    head["active"] = 0xFFFFFFFF
-    head["launch"] = 1
-    head["block"] = warps // WARPS_OF_A_BLOCK
-    head["warp"] = warps % WARPS_OF_A_BLOCK
-
-
-def coalesced(records: int, size: int) -> npt.NDArray[Any]:
-    """Copy one array to another, twice: a read and a write a warp, lane after lane."""
-    stream = np.zeros(records, HEADER)
-    number = np.arange(records, dtype=np.int64)
-    warps = number // 2 % (records // 4)
-    fill(stream, warps, size)
-    write, again = number % 2, number // (records // 2)
-    stream["type"] = np.where(write, AccessType.WRITE, AccessType.READ)
-    stream["pc"] = 16 * (1 + write + 2 * again)
-    stream["address"] = BASE + write * (1 << 36) + warps * 32 * size
-    stream["value"] = size
-    return stream
-
-
-def scattered(records: int, size: int, bytes_of_memory: int) -> npt.NDArray[Any]:
-    """Gather from random places."""
-    stream = np.zeros(records, np.dtype([("head", HEADER), ("offsets", "<i4", 32)]))
-    head = stream["head"]
-    fill(head, np.arange(records, dtype=np.int64), size)
-    head["length"] = stream.dtype.itemsize // 16
-    head["form"] = AddressForm.LANES_32
-    head["pc"] = 16
-    head["address"] = BASE
-    choose = np.random.default_rng(1)
-    stream["offsets"] = choose.integers(0, bytes_of_memory // size, (records, 32), dtype=np.int32) * size
-    return stream
-
-
-def shared(records: int) -> npt.NDArray[Any]:
-    """Write shared memory, barrier, read the neighbour's with and without bank conflicts, barrier."""
-    rounds = 16
-    block: list[tuple[int, int, int, int, int, int]] = []
-    for _ in range(rounds):
-        block += [
-            (RecordKind.ACCESS, AccessType.WRITE, 16, warp, warp * 128, 4) for warp in range(WARPS_OF_A_BLOCK)
-        ]
-        block += [(RecordKind.BLOCK_BARRIER, 0, 32, warp, 0, 0) for warp in range(WARPS_OF_A_BLOCK)]
-        for warp in range(WARPS_OF_A_BLOCK):
-            block.append((RecordKind.ACCESS, AccessType.READ, 48, warp, (warp + 1) % 8 * 128, 4))
-            block.append((RecordKind.ACCESS, AccessType.READ, 64, warp, warp * 4, 32))
-        block += [(RecordKind.BLOCK_BARRIER, 0, 80, warp, 0, 0) for warp in range(WARPS_OF_A_BLOCK)]
-    block += [(RecordKind.THREAD_EXIT, 0, 0, warp, 0, 0) for warp in range(WARPS_OF_A_BLOCK)]
-    blocks = max(1, records // len(block))
-    stream = np.zeros(blocks * len(block), HEADER)
-    fill(stream, np.zeros(len(stream), np.int64), 4)
-    stream["space"] = Space.SHARED
-    for column, name in enumerate(("kind", "type", "pc", "warp", "address", "value")):
-        stream[name] = np.tile([row[column] for row in block], blocks)
-    stream["block"] = np.arange(blocks).repeat(len(block))
-    return stream
 
 
 def measure(

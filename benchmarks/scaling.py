@@ -1,0 +1,281 @@
+"""How the cost of the analysis grows: the host engine's with its workers, the GPU engine's with the kernel.
+
+``--engine host`` (the default) analyses two made-up traces, one of mostly global and one of mostly shared
+memory, with 1, 2, 4, ... workers. Goal: at least 85 % efficiency at 16, that is 13.6 times the speed of one.
+Both ways in are timed: records from memory, as the monitor hands them over, and the file of
+``cuvein run --trace``, as ``cuvein analyze`` reads it. To tell the engine's share of what is lost from the
+machine's, as many engines of one worker as there are processors run side by side, each a process that shares
+nothing with the others.
+
+``--engine gpu`` runs a kernel of growing grid and of growing length under ``cuvein run --engine gpu`` and
+fits a line. Needs a GPU and nvcc.
+
+Prints a table, says where a goal is missed and writes what was measured into one file, each engine into its
+own part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+import gpu_scaling
+from cuvein.native import Engine, TraceReader, TraceWriter, replay
+from cuvein.profile import decode
+from cuvein.trace.builder import make_launch, make_process
+from machine import ROOT, describe
+from streams import BASE, WARPS_OF_A_BLOCK, global_heavy, shared_heavy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from multiprocessing.synchronize import Barrier
+
+    import numpy.typing as npt
+
+GOAL = 0.85
+# Handed over at a time, about as much as a ring's reader takes.
+PIECE_BYTES = 1 << 20
+RESULTS = ROOT / "benchmarks" / "results" / "scaling.json"
+
+
+def pieces_of(stream: npt.NDArray[Any]) -> list[memoryview]:
+    """Cut a stream at records."""
+    data = memoryview(stream.view(np.uint8).reshape(-1).data)
+    step = max(1, PIECE_BYTES // stream.dtype.itemsize) * stream.dtype.itemsize
+    return [data[first : first + step] for first in range(0, len(data), step)]
+
+
+def documents() -> tuple[bytes, bytes]:
+    """Process and launch that the streams belong to."""
+    launch = make_launch(
+        grid=(1 << 22, 1, 1), block=(32 * WARPS_OF_A_BLOCK, 1, 1), allocations=[(BASE, 1 << 40)]
+    )
+    return msgspec.json.encode(make_process()), msgspec.json.encode(launch)
+
+
+def from_memory(stream: npt.NDArray[Any], records: int, workers: int, repetitions: int) -> dict[str, Any]:
+    """Time launches of one engine; the first, which maps the shadow memory, does not count."""
+    pieces = pieces_of(stream)
+    process, shape = documents()
+    best: dict[str, Any] = {}
+    with Engine(process, workers=workers) as engine:
+        for repetition in range(repetitions + 1):
+            started, used, fed = time.perf_counter(), time.process_time(), time.thread_time()
+            engine.begin(shape)
+            for piece in pieces:
+                engine.consume(piece)
+            handed_over = time.perf_counter()
+            profile = engine.end(1)
+            ended = time.perf_counter()
+            wall, feeding = ended - started, time.thread_time() - fed
+            working = time.process_time() - used - feeding
+            if repetition and (not best or wall < best["seconds"]):
+                best = {
+                    "workers": workers,
+                    "records_per_second": round(records / wall),
+                    "seconds": wall,
+                    "seconds_at_end": ended - handed_over,
+                    # Of processors: the thread that hands over, all workers together.
+                    "feeder_seconds": feeding,
+                    "worker_seconds": working,
+                    "worker_idle": 1 - working / (workers * wall),
+                }
+    graph = decode(profile)
+    assert sum(node.executions for node in graph.nodes) == sum(graph.coverage.accesses.values()) > 0
+    return best
+
+
+def from_file(path: Path, records: int, workers: int, repetitions: int) -> float:
+    """Records a second when the trace is read as well."""
+    seconds = []
+    for _ in range(repetitions):
+        started = time.perf_counter()
+        replay(path, lambda _: None, workers=workers)
+        seconds.append(time.perf_counter() - started)
+    return records / min(seconds)
+
+
+def reading_only(path: Path, records: int) -> float:
+    """Records a second that come out of the file."""
+    started = time.perf_counter()
+    with TraceReader(path) as reader:
+        for _ in reader:
+            pass
+    return records / (time.perf_counter() - started)
+
+
+def _alone(
+    stream: npt.NDArray[Any], repetitions: int, barrier: Barrier, results: multiprocessing.Queue[float]
+) -> None:
+    pieces = pieces_of(stream)
+    process, shape = documents()
+    with Engine(process, workers=1) as engine:
+        for repetition in range(repetitions + 1):
+            barrier.wait()
+            started = time.perf_counter()
+            engine.begin(shape)
+            for piece in pieces:
+                engine.consume(piece)
+            engine.end(1)
+            barrier.wait()  # all have ended: what runs last does not run alone
+            if repetition:
+                results.put(time.perf_counter() - started)
+
+
+def side_by_side(stream: npt.NDArray[Any], records: int, processes: int, repetitions: int) -> float:
+    """Records a second of so many engines of one worker that share nothing, all together."""
+    context = multiprocessing.get_context("fork")
+    barrier, results = context.Barrier(processes), context.Queue()
+    team = [
+        context.Process(target=_alone, args=(stream, repetitions, barrier, results)) for _ in range(processes)
+    ]
+    for member in team:
+        member.start()
+    seconds = sorted(results.get() for _ in range(processes * repetitions))
+    for member in team:
+        member.join()
+    # Every member measures the same stretch, up to the last one's end.
+    return records * processes / seconds[0]
+
+
+def write_trace(stream: npt.NDArray[Any], path: Path) -> None:
+    """Record a stream as the monitor would."""
+    process, shape = documents()
+    with TraceWriter(path, process) as writer:
+        writer.begin(shape)
+        for piece in pieces_of(stream):
+            writer.records(piece)
+        writer.end(1)
+
+
+def host(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Measure the host engine."""
+    processors = len(os.sched_getaffinity(0))
+    counts = arguments.workers or [count for count in (1, 2, 4, 8, 16) if count <= processors]
+    if 1 not in counts:
+        counts = [1, *counts]
+    result: dict[str, Any] = {
+        "goal": f"at least {GOAL:.0%} efficiency at 16 workers",
+        "threads_per_core": threads_per_core(),
+        "traces": [],
+    }
+    makers: list[tuple[str, Callable[[], tuple[npt.NDArray[Any], int]]]] = [
+        ("global", lambda: ((made := global_heavy(arguments.records)), len(made) * 8)),
+        ("shared", lambda: ((made := shared_heavy(arguments.records)), len(made))),
+    ]
+    for name, make in makers:
+        stream, records = make()
+        rows = []
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "trace.cvt"
+            write_trace(stream, path)
+            stored = path.stat().st_size
+            reader = reading_only(path, records)
+            for count in counts:
+                print(f"{name}, {count} worker(s) ...", file=sys.stderr)
+                row = from_memory(stream, records, count, arguments.repetitions)
+                row["file_records_per_second"] = round(from_file(path, records, count, 2))
+                rows.append(row)
+        base = rows[0]
+        for row in rows:
+            row["efficiency"] = row["records_per_second"] / base["records_per_second"] / row["workers"]
+            row["file_efficiency"] = (
+                row["file_records_per_second"] / base["file_records_per_second"] / row["workers"]
+            )
+        print(f"{name}, {counts[-1]} engines side by side ...", file=sys.stderr)
+        together = side_by_side(stream, records, counts[-1], arguments.repetitions)
+        result["traces"].append(
+            {
+                "trace": name,
+                "records": records,
+                "record_bytes": stream.nbytes,
+                "file_bytes": stored,
+                "reader_records_per_second": round(reader),
+                "workers": rows,
+                "side_by_side": {
+                    "engines": counts[-1],
+                    "records_per_second": round(together),
+                    "efficiency": together / base["records_per_second"] / counts[-1],
+                },
+            }
+        )
+        del stream
+    return result
+
+
+def threads_per_core() -> int | None:
+    """Return how many processors share a core."""
+    path = Path("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
+    try:
+        text = path.read_text().strip()
+    except OSError:
+        return None
+    bounds = [[int(bound) for bound in part.split("-")] for part in text.split(",")]
+    return sum(part[-1] - part[0] + 1 for part in bounds)
+
+
+def show_host(result: dict[str, Any]) -> None:
+    """Print the table, and what is missed."""
+    print("host engine: million records a second (efficiency)")
+    print(
+        f"{'trace':8} {'workers':>7} {'from memory':>16} {'from file':>16} {'idle':>6} {'ns/record':>10}"
+        f" {'feeding':>8}"
+    )
+    missed = []
+    for trace in result["traces"]:
+        for row in trace["workers"]:
+            each = 1e9 / trace["records"]
+            print(
+                f"{trace['trace']:8} {row['workers']:7}"
+                f" {row['records_per_second'] / 1e6:8.2f} ({row['efficiency']:4.0%})"
+                f" {row['file_records_per_second'] / 1e6:8.2f} ({row['file_efficiency']:4.0%})"
+                f" {row['worker_idle']:6.1%} {row['worker_seconds'] * each:10.1f}"
+                f" {row['feeder_seconds'] * each:8.1f}"
+            )
+            if row["workers"] == 16 and row["efficiency"] < GOAL:
+                missed.append(
+                    f"the {trace['trace']} trace with 16 workers: {row['efficiency']:.0%}, not {GOAL:.0%}"
+                )
+        together = trace["side_by_side"]
+        print(
+            f"{trace['trace']:8} {together['engines']:3} apart {together['records_per_second'] / 1e6:8.2f}"
+            f" ({together['efficiency']:4.0%}) {trace['reader_records_per_second'] / 1e6:8.2f} reading only"
+        )
+    if not any(row["workers"] == 16 for trace in result["traces"] for row in trace["workers"]):
+        print(f"The goal, {result['goal']}, is not judged: 16 workers were not measured.")
+    for sentence in missed:
+        print(f"Goal missed: {sentence}.")
+
+
+def main() -> None:
+    """Measure, print the table, write the file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--engine", choices=("host", "gpu"), default="host")
+    parser.add_argument("--records", type=int, default=8_000_000, help="records of a trace")
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--workers", type=int, nargs="+", help="default: 1, 2, 4, 8, 16 up to the processors")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="file for the results")
+    arguments = parser.parse_args()
+    if arguments.engine == "host":
+        result = host(arguments)
+        show_host(result)
+    else:
+        result = gpu_scaling.measure(arguments.repetitions)
+        gpu_scaling.show(result)
+    whole = json.loads(arguments.output.read_text()) if arguments.output.exists() else {}
+    whole = {"benchmark": "scaling", **whole, arguments.engine: {"machine": describe(), **result}}
+    arguments.output.write_text(json.dumps(whole, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
