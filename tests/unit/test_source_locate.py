@@ -60,7 +60,7 @@ def test_every_node_has_function_lines_instruction_and_text(tmp_path: Path) -> N
     assert (library.function, library.line) == ("library(float const*, int)", "scaling.cuh:13")
     assert str(getattr(library.instruction, "text", library.instruction)).startswith("LD.E R")
     assert isinstance(library.frames, tuple)
-    assert locator.frame(profile, profile.nodes[1]) == library.frames[0]
+    assert locator.frames(profile, profile.nodes[1]) == library.frames
     finder = locator.sources(profile.launch.kernel.module)
     assert [finder.line(frame) for frame in library.frames] == [
         "    sum += from[i * N + k];",
@@ -94,7 +94,7 @@ def test_without_the_module_everything_else_still_comes(tmp_path: Path) -> None:
         assert isinstance(part, Missing)
         assert "is not beside the profile" in part.why
     assert nodes[0].line is None
-    assert locator.frame(profile, profile.nodes[0]) is None
+    assert locator.frames(profile, profile.nodes[0]) == ()
     assert locator.files(profile) == set()
 
 

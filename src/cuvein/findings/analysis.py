@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cuvein.findings.match import PROFILES_NAMED, Match, united
 from cuvein.findings.ranking import rank
 from cuvein.graph import Graph, Totals, stream
 from cuvein.patterns import PATTERNS, Finding, Kernel, Place, Severity, Shares, Thresholds
@@ -16,14 +17,12 @@ from cuvein.profile.model import Barrier
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from cuvein.patterns import Description, Detection, Pattern, SourceLine
+    from cuvein.patterns import Detection, Pattern, SourceLine
     from cuvein.profile.model import LaunchProfile, Node
 
     Locate = Callable[[LaunchProfile, Node | Barrier], SourceLine | None]
 
 __all__ = ["Analysis", "KernelSummary", "Report", "analyse", "collection_paused"]
-
-_PROFILES_NAMED = 8
 
 
 @dataclass(slots=True)
@@ -61,25 +60,6 @@ class Report:
     totals: Totals
 
 
-@dataclass(slots=True)
-class _Match:
-    """One pattern at one set of places of one kernel and shape, over launches."""
-
-    pattern: Pattern
-    variant: str
-    launches: int
-    removal: list[Totals]
-    profiles: list[str]
-    # Of the launch in which it weighs most:
-    weight: tuple[int, ...]
-    description: Description
-    places: tuple[Place, ...]
-    leads: int | None
-    scope: str | None
-    highest: Severity | None
-    caveat: str | None
-
-
 class Analysis:
     """Accumulates findings launch by launch; memory grows with distinct findings, not with launches.
 
@@ -103,7 +83,7 @@ class Analysis:
         self._patterns = patterns
         self._locate = locate
         self._kernels: dict[Kernel, KernelSummary] = {}
-        self._matches: dict[Kernel, dict[tuple[object, ...], _Match]] = {}
+        self._matches: dict[Kernel, dict[tuple[object, ...], Match]] = {}
         self._incomplete: dict[str, None] = {}
         self._profiles = 0
 
@@ -126,7 +106,7 @@ class Analysis:
 
     def _merge(
         self,
-        matches: dict[tuple[object, ...], _Match],
+        matches: dict[tuple[object, ...], Match],
         pattern: Pattern,
         detection: Detection,
         profile: str,
@@ -143,7 +123,7 @@ class Analysis:
         weight = _weight(removal, detection)
         match = matches.get(key)
         if match is None or weight > match.weight:
-            heaviest = _Match(
+            heaviest = Match(
                 pattern,
                 detection.variant,
                 0 if match is None else match.launches,
@@ -160,18 +140,20 @@ class Analysis:
             match = matches[key] = heaviest
         match.launches += 1
         match.removal = [old + new for old, new in zip(match.removal, removal, strict=True)]
-        if len(match.profiles) < _PROFILES_NAMED:
+        if len(match.profiles) < PROFILES_NAMED:
             match.profiles.append(profile)
 
     def report(self) -> Report:
         """Return the findings so far, ranked."""
         totals = sum((summary.totals for summary in self._kernels.values()), Totals())
-        findings = [
-            self._finding(self._kernels[kernel], match)
-            for kernel, matches in self._matches.items()
-            for key, match in matches.items()
-            if not match.pattern.every_launch or self._in_every_launch(kernel, key)
-        ]
+        findings = []
+        for kernel, matches in self._matches.items():
+            holding = [
+                match
+                for key, match in matches.items()
+                if not match.pattern.every_launch or self._in_every_launch(kernel, key)
+            ]
+            findings += [self._finding(self._kernels[kernel], match) for match in united(holding)]
         return Report(
             profiles=self._profiles,
             incomplete=list(self._incomplete),
@@ -190,7 +172,7 @@ class Analysis:
             if (other.mangled, other.module) == (kernel.mangled, kernel.module)
         )
 
-    def _finding(self, summary: KernelSummary, match: _Match) -> Finding:
+    def _finding(self, summary: KernelSummary, match: Match) -> Finding:
         pattern = match.pattern
         removal = sum(match.removal, Totals())
         shares = Shares.of(removal, summary.totals)
@@ -331,7 +313,7 @@ def _weight(removal: list[Totals], detection: Detection) -> tuple[int, ...]:
     return (detection.weight, whole.transactions, whole.instructions, whole.bytes)
 
 
-def _by_importance(match: _Match) -> list[int]:
+def _by_importance(match: Match) -> list[int]:
     """Return the order of the places: a race's later access first, else by what acting on each takes away."""
 
     def importance(position: int) -> tuple[object, ...]:

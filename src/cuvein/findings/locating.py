@@ -10,12 +10,24 @@ from cuvein.patterns import SourceLine
 from cuvein.source import Locator, ModuleStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from cuvein.findings.analysis import Locate
     from cuvein.profile.model import Barrier, LaunchProfile, Node
+    from cuvein.source import Frame
 
-__all__ = ["locate_beside"]
+__all__ = ["locate_beside", "source_line"]
+
+
+def source_line(frames: Sequence[Frame], prefix: str = "") -> SourceLine | None:
+    """Return the source line that frames, innermost first, stand for; ``None`` if there are none.
+
+    ``prefix`` is taken off the names of files.
+    """
+    if not frames:
+        return None
+    (file, line), *calls = [(frame.file.removeprefix(prefix), frame.line) for frame in frames]
+    return SourceLine(file, line, tuple(calls))
 
 
 def locate_beside(paths: Iterable[Path | str]) -> Locate:
@@ -30,7 +42,6 @@ def locate_beside(paths: Iterable[Path | str]) -> Locate:
     here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118  (a prefix of strings, not a path to use)
 
     def locate(profile: LaunchProfile, node: Node | Barrier) -> SourceLine | None:
-        frame = locator.frame(profile, node)
-        return None if frame is None else SourceLine(frame.file.removeprefix(here), frame.line)
+        return source_line(locator.frames(profile, node), here)
 
     return locate

@@ -72,10 +72,15 @@ class Effect(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A place in the source."""
+    """A place in the source.
+
+    ``inlined`` holds the calls, innermost first, by which the line got into the kernel; there are none for
+    the kernel's own lines.
+    """
 
     file: str
     line: int
+    inlined: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

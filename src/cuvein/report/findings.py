@@ -146,15 +146,13 @@ class _Writer:
 
     def _places(self, finding: Finding) -> None:
         race = finding.effect is Effect.CORRECTS
-        for position, place in enumerate(finding.places[:_PLACES]):
+        groups = words.copies(finding)
+        for position, places in enumerate(groups[:_PLACES]):
             lead = "after " if race and position else "at "
-            self.paragraph(
-                f"{lead}{words.printable(words.location(place, finding.kernel))}: {words.instruction(place)}",
-                5,
-                4,
-            )
-        more = len(finding.places) - _PLACES
-        if more > 0:
+            where = words.location(places[0], finding.kernel, more=len(places) - 1)
+            self.paragraph(f"{lead}{words.printable(where)}: {words.instruction(places[0])}", 5, 4)
+        more = sum(map(len, groups[_PLACES:]))
+        if more:
             self.line(f"     and {_plural(more, 'instruction', 'instructions')} more")
 
     def text(self) -> str:

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cuvein.patterns import Effect
 from cuvein.patterns.wording import percent
 
 if TYPE_CHECKING:
     from cuvein.graph import Totals
     from cuvein.patterns import Finding, Kernel, Place
 
-__all__ = ["action", "amounts", "heading", "instruction", "location", "printable", "removal", "shape", "time"]
+__all__ = [
+    "action",
+    "amounts",
+    "copies",
+    "heading",
+    "instruction",
+    "location",
+    "printable",
+    "removal",
+    "shape",
+    "time",
+]
 
 _EFFECTS = {"removes": "A fix removes", "moves": "Served elsewhere", "informs": "", "corrects": ""}
 
@@ -25,14 +37,28 @@ def heading(finding: Finding) -> str:
     return f"{finding.title} ({finding.variant})" if finding.variant else finding.title
 
 
-def location(place: Place, kernel: Kernel | None = None) -> str:
+def copies(finding: Finding) -> list[list[Place]]:
+    """Return the places of a finding, those together that do the same in one source line."""
+    if finding.effect is Effect.CORRECTS:
+        return [[place] for place in finding.places]
+    groups: dict[object, list[Place]] = {}
+    for position, place in enumerate(finding.places):
+        kind = (place.function, place.source, place.space, place.type, place.size)
+        groups.setdefault(position if place.source is None else kind, []).append(place)
+    return list(groups.values())
+
+
+def location(place: Place, kernel: Kernel | None = None, more: int = 0) -> str:
     """Return where an instruction is: source line if known, function and PC in any case.
 
     Below a heading that names the ``kernel`` its name is not repeated, and of a file that is not below the
-    working directory only the name is given, which fits a line.
+    working directory only the name is given, which fits a line. ``more`` is how many instructions besides
+    this one are meant.
     """
     own = kernel is not None and place.function == kernel.name
     at = f"pc {place.pc:#x}" if own else f"{place.function}+{place.pc:#x}"
+    if more:
+        at += f" and {more:,} more"
     if place.source is None:
         return at
     file = place.source.file

@@ -8,9 +8,10 @@ import msgspec
 
 import cuvein
 from cuvein.findings import Analysis
+from cuvein.findings.locating import source_line
 from cuvein.graph import LABELS, Graph, coalescing_ratio, conflict_ratio, ideal_sectors
 from cuvein.graph.labels import INDEX
-from cuvein.patterns import Kernel, SourceLine, Thresholds
+from cuvein.patterns import Kernel, Thresholds
 from cuvein.report.view_code import CodeBuilder
 from cuvein.report.view_model import (
     FindingView,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cuvein.findings import Report
-    from cuvein.patterns import Finding
+    from cuvein.patterns import Finding, SourceLine
     from cuvein.profile.model import Barrier, LaunchProfile, Node, ProcessSummary
     from cuvein.source import Locator
 
@@ -120,8 +121,8 @@ class _Builder:
         )
 
     def _locate(self, profile: LaunchProfile, node: Node | Barrier) -> SourceLine | None:
-        frame = self._locator.frame(profile, node) if self._locator is not None else None
-        return None if frame is None else SourceLine(frame.file, frame.line)
+        frames = self._locator.frames(profile, node) if self._locator is not None else ()
+        return source_line(frames)
 
     def _code_of(self, kernel: int) -> int | None:
         return None if self._code is None else self._code.finish(kernel)

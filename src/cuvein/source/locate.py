@@ -129,13 +129,12 @@ class Locator:
         found = self.place(kernel.module, function.mangled, node.pc, kernel.mangled)
         return replace(found, function=function.name or found.function)
 
-    def frame(self, profile: LaunchProfile, node: Node | Barrier) -> Frame | None:
-        """Give the innermost source line of a node or barrier, ``None`` when it is not known."""
+    def frames(self, profile: LaunchProfile, node: Node | Barrier) -> tuple[Frame, ...]:
+        """Give the source lines of a node or barrier, innermost first; none when they are not known."""
         kernel, table = profile.launch.kernel, self.lines(profile.launch.kernel.module)
         if isinstance(table, Missing):
-            return None
-        frames = table.at(profile.launch.functions[node.function].mangled, node.pc, kernel.mangled)
-        return frames[0] if frames else None
+            return ()
+        return table.at(profile.launch.functions[node.function].mangled, node.pc, kernel.mangled)
 
     def place(self, module: str | None, function: str, pc: int, kernel: str | None = None) -> NodeSource:
         """Say where an instruction comes from, given as a profile gives it.
