@@ -281,6 +281,37 @@ def test_asynchronous_staging_gets_a_caveat():
     assert "asynchronous copies" in finding.caveat
 
 
+# Local memory
+
+
+def test_array_of_a_thread_in_local_memory_could_be_registers():
+    maker = Maker()
+    store, load = maker.node("write", "local"), maker.node("read", "local")
+    maker.edge(load, store, "thread")
+    (finding,) = maker.findings("local-memory")
+    assert {place.node for place in finding.places} == {store, load}
+    assert finding.removal == maker.graph().totals
+    assert finding.evidence["bytes_a_thread"] == 4  # 2 KiB, 512 threads
+    assert finding.evidence["reuse_intensity"] == 2
+    # It takes the stores along, so it comes before what finds the loads alone.
+    assert [each.pattern for each in maker.findings()][:2] == ["local-memory", "redundant-read"]
+
+
+def test_local_memory_never_touched_again_is_no_finding():
+    maker = Maker()
+    maker.node("write", "local")
+    assert maker.findings("local-memory") == []
+
+
+@pytest.mark.parametrize("space", ["shared", "global"])
+def test_private_values_elsewhere_are_not_local_memory(space):
+    maker = Maker()
+    maker.node("write", space)
+    maker.node("read", space)
+    maker.edge(1, 0, "thread")
+    assert maker.findings("local-memory") == []
+
+
 # Streaming
 
 

@@ -11,6 +11,7 @@ from cuvein.patterns import (
     broadcast,
     constant_candidate,
     grid_dominant_reuse,
+    local_memory,
     multicast,
     poor_coalescing,
     race_candidate,
@@ -39,6 +40,7 @@ PATTERNS: tuple[Pattern, ...] = (
     redundant_read.PATTERN,
     redundant_write.PATTERN,
     shared_memory_abuse.PATTERN,
+    local_memory.PATTERN,
     streaming.PATTERN,
     constant_candidate.PATTERN,
 )
