@@ -135,6 +135,7 @@ def compared(case: Case, before: Path, after: Path) -> dict[str, Any]:
                 "effect": finding.effect.word,
                 "share": round(finding.score, 4),
                 "places": len(finding.places),
+                "summary": finding.summary,
             }
             for finding in findings[:5]
         ],

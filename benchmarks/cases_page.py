@@ -7,24 +7,32 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import case_studies  # noqa: E402
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 RESULTS = ROOT / "benchmarks" / "results" / "cases.json"
 PAGE = ROOT / "docs" / "cases.md"
+WIDTH = 120
 TIMES = "\N{MULTIPLICATION SIGN}"
 TOLERANCE = 0.01
 LEADING = (10, 12)
 GAIN, GAINERS, BEST = 1.3, 4, 3.0
+# Below this a fix counts as one that gained no time.
+GAINED = 1.05
 # A difference of cycles below this is no difference: launches vary by as much.
 SLOWER = 0.98
 
@@ -91,15 +99,15 @@ def rows(document: dict[str, Any]) -> list[Row]:
 def table(document: dict[str, Any]) -> str:
     """Return the table in Markdown."""
     lines = [
-        "| case | leading pattern | rank | removes | predicted | measured | of all | speed |",
+        "| case | pattern that led to the fix | rank | removes | predicted | measured | of all | speed |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in rows(document):
         before = row.counted("before")
-        share = "" if row.removed is None or not before else f"{row.removed / before * 100:.1f} %"
+        share = "-" if row.removed is None or not before else f"{row.removed / before * 100:.2f} %"
         lines.append(
-            f"| {row.case.name} | `{row.case.pattern}` | {row.rank or '-'} | {row.case.quantity} "
-            f"| {_number(row.predicted)} | {_number(row.removed)} | {share} "
+            f"| [{row.case.name}](#{row.case.name}) | `{row.case.pattern}` | {row.rank or '-'} "
+            f"| {row.case.quantity} | {_number(row.predicted)} | {_number(row.removed)} | {share} "
             f"| {'-' if row.speedup is None else f'{row.speedup:.2f}{TIMES}'} |"
         )
     return "\n".join(lines)
@@ -107,6 +115,63 @@ def table(document: dict[str, Any]) -> str:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:,.0f}"
+
+
+def page(document: dict[str, Any]) -> str:
+    """Return the page."""
+    measured = rows(document)
+    machine = document["machine"]
+    under = _UNDER.format(**machine, **_versions(machine), runs=document["runs"])
+    parts = ["# Case studies", _filled(_HEAD), table(document), _filled(under), "## Goals"]
+    parts.append(_items(f"{goal}." for goal in goals(document)))
+    parts.append("## The cases")
+    for row in measured:
+        parts += _section(row)
+    idle = [row for row in measured if row.speedup is not None and row.speedup < GAINED]
+    if idle:
+        parts += ["## What the graph does not settle", _filled(_IDLE)]
+        parts.append(
+            _items(f"**{row.case.name}** ({row.speedup:.2f}{TIMES}): {row.case.time}" for row in idle)
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def _filled(text: str) -> str:
+    return fill(" ".join(text.split()), WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _items(texts: Iterable[str]) -> str:
+    return "\n".join(
+        fill(text, WIDTH, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)
+        for text in texts
+    )
+
+
+def _versions(machine: dict[str, Any]) -> dict[str, str]:
+    return {f"{name}_version": str(version) for name, version in machine["versions"].items()}
+
+
+def _section(row: Row) -> list[str]:
+    observed = row.found.get("observe", {})
+    texts = [f"{row.case.title} (`examples/cases/{row.case.name}`)."]
+    found = next((each for each in observed.get("findings", []) if each["pattern"] == row.case.pattern), None)
+    if found:
+        texts.append(
+            f"Finding {row.rank}, {found['severity']}: `{row.case.pattern}` at {found['places']} "
+            f"{'instruction' if found['places'] == 1 else 'instructions'}. {found['summary']}"
+        )
+    texts.append(f"Fix: {row.case.fix}.")
+    if row.case.removal:
+        texts.append(row.case.removal)
+    gone, appeared = observed.get("gone", {}), observed.get("appeared", {})
+    if gone:
+        came = f"; appeared: {_counted(appeared)}" if appeared else ""
+        texts.append(f"`cuvein diff`: findings that went away: {_counted(gone)}{came}.")
+    return [f"### {row.case.name}", *map(_filled, texts)]
+
+
+def _counted(patterns: dict[str, int]) -> str:
+    return ", ".join(f"`{name}`" + (f" ({count})" if count > 1 else "") for name, count in patterns.items())
 
 
 def goals(document: dict[str, Any]) -> list[str]:
@@ -133,3 +198,38 @@ def goals(document: dict[str, Any]) -> list[str]:
 
 def _but(names: list[str]) -> str:
     return f" (not: {', '.join(names)})" if names else ""
+
+
+_HEAD = """
+Kernels of common kinds, each written the way it is often written, then changed by what cuvein's leading
+finding says. Does the finding lead to a fix, does the fix remove what the graph attributed to it, and does that
+pay? `before.cu` and `after.cu` in `examples/cases/NAME` differ in the fix alone, and both check their results.
+`make cases` repeats everything on a machine with a GPU and Nsight Compute, and this page is made from its
+results by `benchmarks/cases_page.py`.
+"""
+
+_UNDER = """
+*Rank* is that of the first finding of the pattern among all of `before`. *Predicted* is what the findings of
+that pattern say a fix removes, at most; *measured* is the difference between the variants by hardware counters
+(Nsight Compute {ncu_version}), and *of all* its share of what `before` does. *Speed* is the kernel's cycles before
+over after, means of {runs} runs. {gpu}, driver {driver}, nvcc {nvcc_version}, cuvein {cuvein_version} at commit
+`{commit}`, {date}.
+"""
+
+_IDLE = """
+These fixes removed what had been predicted, and the kernel takes about as long as before: time depends on what else
+it waits for, which the graph does not know. [Nsight Compute](nsight-compute.md) does.
+"""
+
+
+def main() -> int:
+    """Write the page, or compare it with what is there."""
+    text = page(json.loads(RESULTS.read_text()))
+    if "--check" in sys.argv[1:]:
+        return int(PAGE.read_text() != text)
+    PAGE.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
