@@ -202,23 +202,23 @@ def _but(names: list[str]) -> str:
 
 _HEAD = """
 Kernels of common kinds, each written the way it is often written, then changed by what cuvein's leading
-finding says. Does the finding lead to a fix, does the fix remove what the graph attributed to it, and does that
-pay? `before.cu` and `after.cu` in `examples/cases/NAME` differ in the fix alone, and both check their results.
-`make cases` repeats everything on a machine with a GPU and Nsight Compute, and this page is made from its
-results by `benchmarks/cases_page.py`.
+finding says. Does the finding lead to a fix, does the fix remove what the graph attributed to it, and does
+that pay? `before.cu` and `after.cu` in `examples/cases/NAME` differ in the fix alone, and both check their
+results. `make cases` repeats everything on a machine with a GPU and Nsight Compute, and this page is made
+from its results by `benchmarks/cases_page.py`.
 """
 
 _UNDER = """
-*Rank* is that of the first finding of the pattern among all of `before`. *Predicted* is what the findings of
-that pattern say a fix removes, at most; *measured* is the difference between the variants by hardware counters
-(Nsight Compute {ncu_version}), and *of all* its share of what `before` does. *Speed* is the kernel's cycles before
-over after, means of {runs} runs. {gpu}, driver {driver}, nvcc {nvcc_version}, cuvein {cuvein_version} at commit
-`{commit}`, {date}.
+*Rank* is that of the first finding of the pattern among all of `before`. *Predicted* is what the findings
+of that pattern say a fix removes, at most; *measured* is the difference between the variants by hardware
+counters (Nsight Compute {ncu_version}), and *of all* its share of what `before` does. *Speed* is the
+kernel's cycles before over after, means of {runs} runs. {gpu}, driver {driver}, nvcc {nvcc_version}, cuvein
+{cuvein_version} at commit `{commit}`, {date}.
 """
 
 _IDLE = """
-These fixes removed what had been predicted, and the kernel takes about as long as before: time depends on what else
-it waits for, which the graph does not know. [Nsight Compute](nsight-compute.md) does.
+These fixes removed what had been predicted, and the kernel takes about as long as before: time depends on
+what else it waits for, which the graph does not know. [Nsight Compute](nsight-compute.md) does.
 """
 
 

@@ -1,4 +1,4 @@
-"""The case studies: each fix is small, and recordings of real runs show which finding led to it and went away."""
+"""The case studies: each fix is small; recordings show which finding led to it and went away."""
 
 from __future__ import annotations
 
