@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
 from functools import cache
+from typing import TYPE_CHECKING
 
 import pytest
 
 import case_studies
+import cases_page
 import golden
-from cuvein.patterns import PATTERNS
+from cuvein.collect.replay import replay
+from cuvein.patterns import PATTERNS, pattern_named
+from unit.profiles.command import command_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Profiles = Callable[[str, str], Path]
 
 CASES = case_studies.cases()
 TRACES = golden.FOLDER / "cases"
@@ -21,6 +32,10 @@ MOST_CHANGES = 15
 def recordings() -> dict[str, dict[str, object]]:
     path = TRACES / golden.MANIFEST
     return dict(json.loads(path.read_text())["recordings"]) if path.exists() else {}
+
+
+RECORDED = [name for name in CASES if f"{name}-after" in recordings()]
+recorded = pytest.mark.skipif(not RECORDED, reason="nothing recorded yet: tests/golden/record_cases.py")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -43,3 +58,65 @@ def test_the_fix_is_small(name: str) -> None:
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     changed = sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in matcher.get_opcodes() if tag != "equal")
     assert 0 < changed < MOST_CHANGES
+
+
+@pytest.fixture(scope="session")
+def profiles(tmp_path_factory: pytest.TempPathFactory) -> Profiles:
+    """Return a function that replays a recording once and returns the folder of its profiles."""
+    root = tmp_path_factory.mktemp("cases")
+
+    @cache
+    def folder(name: str, variant: str) -> Path:
+        output = root / f"{name}-{variant}"
+        output.mkdir()
+        replay(TRACES / f"{name}-{variant}.cvt", output)
+        return output
+
+    return folder
+
+
+@recorded
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_leading_finding_is_the_one_that_the_fix_answers(name: str, profiles: Profiles) -> None:
+    found = case_studies.compared(CASES[name], profiles(name, "before"), profiles(name, "after"))
+    assert found["rank"] == 1
+    assert CASES[name].pattern in found["gone"]
+
+
+@recorded
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_fix_removes_what_the_finding_says(name: str, profiles: Profiles) -> None:
+    case = CASES[name]
+    found = case_studies.compared(case, profiles(name, "before"), profiles(name, "after"))
+    if found["predicted"] is None or case.removal:
+        pytest.skip(case.removal or f"the graph does not predict {case.quantity}")
+    assert found["before"] - found["after"] == pytest.approx(found["predicted"], rel=0.01)
+
+
+@recorded
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_comparison_names_the_finding_that_went_away(
+    name: str, profiles: Profiles, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = command_line(monkeypatch, capsys)
+    status, text, _ = run("diff", profiles(name, "before"), profiles(name, "after"))
+    gone = text.partition("Findings that went away")[2].partition("\n\n")[0]
+    assert status == 0
+    assert pattern_named(CASES[name].pattern).title in gone
+
+
+@recorded
+def test_the_manifest_is_of_these_traces() -> None:
+    files = {path.stem: path.read_bytes() for path in TRACES.glob("*.cvt")}
+    assert {name: entry["trace_sha256"] for name, entry in recordings().items()} == {
+        name: hashlib.sha256(data).hexdigest() for name, data in files.items()
+    }
+    assert set(files) == {f"{name}-{variant}" for name in CASES for variant in ("before", "after")}
+    assert sum(map(len, files.values())) < 1_500_000
+
+
+@pytest.mark.skipif(not cases_page.RESULTS.exists(), reason="no results yet: make cases")
+def test_the_page_is_made_of_the_results() -> None:
+    document = json.loads(cases_page.RESULTS.read_text())
+    assert cases_page.PAGE.read_text() == cases_page.page(document), "run benchmarks/cases_page.py"
+    assert set(document["cases"]) == set(CASES)
