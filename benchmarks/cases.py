@@ -20,8 +20,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+import shutil
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,14 +136,29 @@ def count(case: Case, folder: Path) -> dict[str, Any]:
     found = {}
     for variant in VARIANTS:
         launches = nsight.count(
-            [str(folder / variant), *case.full], case_studies.METRICS, options=_only(case), timeout=120
+            [str(folder / variant), *case.full], known_metrics(), options=_only(case), timeout=120
         )
         found[variant] = {
             name: sum(launch.counters[name] for launch in launches)
-            for name in case_studies.METRICS
+            for name in known_metrics()
             if all(name in launch.counters for launch in launches)
         }
     return found
+
+
+@cache
+def known_metrics() -> list[str]:
+    """Return the metrics that this GPU has, and name the others."""
+    ncu = shutil.which("ncu")
+    if ncu is None:
+        return case_studies.METRICS
+    command = [ncu, "--query-metrics"]
+    listing = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
+    there = set(re.findall(r"^(\w+__\w+)", listing, re.MULTILINE))
+    missing = [name for name in case_studies.METRICS if name.rpartition(".")[0] not in there]
+    if missing and there:
+        print(f"cases.py: this GPU has no {', '.join(missing)}", file=sys.stderr)
+    return [name for name in case_studies.METRICS if not there or name not in missing]
 
 
 def time(case: Case, folder: Path) -> dict[str, Any]:
