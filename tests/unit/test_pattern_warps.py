@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cuvein.graph import Totals
 from cuvein.patterns import Severity, Thresholds
 from unit.profiles.maker import Maker
 
@@ -138,6 +139,8 @@ def test_equal_inputs_contend():
     assert finding.evidence["distinct_addresses"] == 1
     assert "96.9 %" in finding.summary
     assert finding.severity is Severity.HIGH
+    # All 16 executions meet in one word, and one of each of the 4 blocks has to stay.
+    assert finding.removal == Totals(sectors=12, bytes=BYTES - 4)
 
 
 def test_contention_in_shared_memory_rates_lower():
@@ -145,6 +148,23 @@ def test_contention_in_shared_memory_rates_lower():
     (in_shared,) = histogram_kernel("shared").findings("atomic-contention")
     assert in_shared.evidence["warp_same_inst_share"] == 0.96875
     assert in_shared.severity < in_global.severity
+
+
+def test_contention_inside_the_instruction_alone_costs_no_sectors():
+    maker = Maker()
+    maker.node("atomic", addresses=16, sectors=4)
+    maker.edge(0, 0, "warp_same_inst", BYTES // 2)
+    (finding,) = maker.findings("atomic-contention")
+    assert finding.removal == Totals(bytes=BYTES // 2)
+
+
+def test_blocks_that_update_each_address_once_have_nothing_to_privatise():
+    maker = Maker()
+    maker.node("atomic", executions=4)
+    maker.cold(0, 128)
+    maker.edge(0, 0, "grid")
+    (finding,) = maker.findings("atomic-contention")
+    assert finding.removal == Totals(bytes=3 * 128)
 
 
 def test_an_address_each_does_not_contend():

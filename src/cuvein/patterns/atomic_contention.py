@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING
 
 from cuvein.graph import Totals
@@ -33,12 +34,31 @@ def _find(graph: Graph, thresholds: Thresholds) -> Iterator[Detection]:
             # Combining in the warp leaves one lane an address; privatising leaves what other warps do not
             # touch.
             contended = graph.weighted_out_degree(node, "warp_same_inst") + (across if mostly_across else 0)
+            sectors = _spared_sectors(graph, node, across) if mostly_across else 0
             yield Detection(
-                [(node, Totals(bytes=contended))],
+                [(node, Totals(sectors=sectors, bytes=contended))],
                 partial(_describe, graph, node),
                 # Shared-memory atomics stay in the SM: the same contention costs less than at L2.
                 highest=Severity.MEDIUM if node.space == "shared" else None,
             )
+
+
+def _spared_sectors(graph: Graph, node: Node, across: int) -> int:
+    """Return the sectors a private copy for each block spares: each block still adds its copy to memory.
+
+    Lanes that share an address share its sector, so only the rest of the node's bytes stands for sectors.
+    """
+    subgraph = graph.closed_subgraph_of(node)
+    everywhere = sum(
+        graph.weighted_out_degree(each, label)
+        for each in subgraph.nodes
+        if each.type == "atomic"
+        for label in _ACROSS
+    )
+    merges = (prod(graph.profile.launch.grid) - 1) * subgraph.footprint
+    spared = across * max(0, everywhere - merges) // everywhere
+    apart = node.bytes - graph.weighted_out_degree(node, "warp_same_inst")
+    return Totals.of([node]).sectors * spared // apart
 
 
 def _describe(graph: Graph, node: Node) -> Description:
