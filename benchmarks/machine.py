@@ -17,10 +17,10 @@ from typing import TypedDict
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "gpu"))
 
-from harness import build, device, session  # noqa: E402
+from harness import build, device, examples, session  # noqa: E402
 
 # The harness of the GPU tests finds compiler and GPU and runs programs under cuvein.
-__all__ = ["ROOT", "Machine", "build", "describe", "device", "session"]
+__all__ = ["ROOT", "Machine", "build", "describe", "device", "examples", "session"]
 
 
 class Machine(TypedDict):

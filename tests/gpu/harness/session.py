@@ -32,7 +32,12 @@ class Outcome:
         )
 
 
-def execute(command: list[str], timeout: float = 120, environment: dict[str, str] | None = None) -> Outcome:
+def execute(
+    command: list[str],
+    timeout: float = 120,
+    environment: dict[str, str] | None = None,
+    cwd: Path | None = None,
+) -> Outcome:
     """Run a command to its end; whatever still runs of it after ``timeout`` seconds is killed.
 
     Raises
@@ -42,6 +47,7 @@ def execute(command: list[str], timeout: float = 120, environment: dict[str, str
     """
     process = subprocess.Popen(
         command,
+        cwd=cwd,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -121,10 +127,11 @@ def profile(
     *options: str,
     timeout: float = 120,
     environment: dict[str, str] | None = None,
+    cwd: Path | None = None,
 ) -> Session:
     """Run ``program`` under ``cuvein run`` with ``options``; profiles go to ``folder``."""
     command = [*CUVEIN, "run", "--output", str(folder), *options, "--", *program]
-    return Session(execute(command, timeout, environment), folder, command)
+    return Session(execute(command, timeout, environment, cwd), folder, command)
 
 
 def analyze(folder: Path, trace: Path, *options: str, timeout: float = 120) -> Session:

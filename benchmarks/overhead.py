@@ -1,0 +1,218 @@
+"""What whole programs cost under cuvein: wall time against the program alone; prints a table, writes JSON.
+
+    python benchmarks/overhead.py [--sources FOLDER] [--repetitions N] [--output FILE] [WHAT ...]
+
+Each program runs plainly, under ``cuvein run`` with the GPU engine, with the host engine, and with a
+selection that no kernel matches. Otherwise all launches are profiled, nothing is sampled. The median of the
+repetitions counts; ways of running take turns, so that a change of the machine's mood hits all. WHAT is a
+group or one program of it (``rodinia``, ``rodinia/bfs``); default: all. Needs an NVIDIA GPU, nvcc and cuvein.
+Missed goals are named and change nothing about the exit status, which is 1 when a program failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import programs
+import subjects
+from machine import ROOT, describe, device, session
+
+if TYPE_CHECKING:
+    from subjects import Subject
+
+RESULTS = ROOT / "benchmarks" / "results" / "overhead.json"
+GROUPS = ("rodinia", "xsbench", "llm.c", "torch", "triton")
+GOAL_MEDIAN, GOAL_MOST = 1.5, 4.0
+# The ways of running, and the options of `cuvein run`; an expression that matches no name of a kernel.
+WAYS: dict[str, list[str] | None] = {
+    "plain": None,
+    "gpu": ["--engine", "gpu"],
+    "host": ["--engine", "host"],
+    "unselected": ["--kernel-name", "^no such kernel$"],
+}
+NOTHING_PROFILED = 120
+
+
+class RunError(Exception):
+    """A run did not end as it should; the message says how."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("what", nargs="*", default=list(GROUPS), metavar="WHAT")
+    parser.add_argument("--sources", type=Path, help="sources of the programs, instead of cloning them")
+    parser.add_argument("--work", type=Path, default=programs.OUTPUT, help="where programs are built")
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--limit", type=float, default=60, help="seconds after which a run is given up")
+    parser.add_argument("--budget", type=float, help="seconds after which no further program is begun")
+    parser.add_argument("--way", action="append", choices=list(WAYS)[1:], help="default: all")
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    gpu = device.find()
+    if isinstance(gpu, str):
+        print(f"overhead: {gpu}", file=sys.stderr)
+        return 2
+    sources = options.sources.absolute() if options.sources else None
+    found, failed = subjects.find(options.what, "usual", sources=sources, output=options.work.absolute())
+    ways = ["plain", *(options.way or list(WAYS)[1:])]
+    machine = describe()
+    begin = time.monotonic()
+    rows: list[dict[str, Any]] = []
+    print(f"{'program':30} {'plain':>8} " + " ".join(f"{way:>17}" for way in ways[1:]))
+    for subject in found:
+        if options.budget and time.monotonic() - begin > options.budget:
+            failed.append(RunError(f"{subject.name}: not begun, since the time given was used up"))
+            continue
+        rows.append(measure(subject, ways, options.repetitions, options.limit))
+        print(line(rows[-1], ways), flush=True)
+        document = {
+            "format": "cuvein overhead",
+            "version": 1,
+            "machine": machine,
+            "goal": {"median": GOAL_MEDIAN, "most": GOAL_MOST},
+            "seconds": round(time.monotonic() - begin, 1),
+            "summary": summary(rows),
+            "failed": [str(error) for error in failed],
+            "programs": rows,
+        }
+        options.output.parent.mkdir(parents=True, exist_ok=True)
+        options.output.write_text(json.dumps(document, indent=1) + "\n")
+    for error in failed:
+        print(error, file=sys.stderr)
+    for sentence in judge(rows):
+        print(sentence)
+    return 1 if failed or any(row["failures"] for row in rows) else 0
+
+
+def measure(subject: Subject, ways: list[str], repetitions: int, limit: float) -> dict[str, Any]:
+    """Run one program in all ways, each as often as asked, in turns; a way that fails is not tried again."""
+    seconds: dict[str, list[float]] = {way: [] for way in ways}
+    failures: dict[str, str] = {}
+    seen: dict[str, Any] = {}
+    # The first run reads the program from the disk, the first with a GPU starts its driver.
+    for turn in range(repetitions + 1):
+        for way in ways:
+            if way in failures or (turn == 0 and way != "plain"):
+                continue
+            try:
+                taken, what = run_once(subject, way, limit)
+            except RunError as error:
+                failures[way] = str(error)
+                continue
+            if turn:
+                seconds[way].append(round(taken, 4))
+            if way in {"gpu", "host"}:
+                seen[way] = what
+    return {
+        "name": subject.name,
+        "command": " ".join([Path(subject.command[0]).name, *subject.command[1:]]),
+        "seconds": seconds,
+        "ratio": {
+            way: round(statistics.median(seconds[way]) / statistics.median(seconds["plain"]), 3)
+            for way in ways[1:]
+            if seconds[way] and seconds["plain"]
+        },
+        "failures": failures,
+        "seen": seen,
+    }
+
+
+def run_once(subject: Subject, way: str, limit: float) -> tuple[float, dict[str, Any]]:
+    """Run in one way; return the wall time in seconds and what was profiled.
+
+    Raises
+    ------
+    RunError
+        When the program or cuvein does not end well, or not in time.
+    """
+    options = WAYS[way]
+    folder = Path(tempfile.mkdtemp(prefix="cuvein-overhead-"))
+    try:
+        start = time.perf_counter()
+        try:
+            if options is None:
+                outcome = session.execute(subject.command, limit, cwd=subject.folder)
+                taken = time.perf_counter() - start
+                profiled = None
+            else:
+                profiled = session.profile(
+                    folder / "profiles", subject.command, *options, timeout=limit, cwd=subject.folder
+                )
+                taken = time.perf_counter() - start
+                outcome = profiled.outcome
+        except TimeoutError:
+            raise RunError(f"more than {limit:g} s") from None
+        good = NOTHING_PROFILED if way == "unselected" else 0
+        if outcome.status != good:
+            said = outcome.stderr.decode(errors="replace").strip().splitlines()
+            raise RunError(f"status {outcome.status}: {said[-1] if said else 'it said nothing'}")
+        return taken, _seen(profiled) if profiled else {}
+    finally:
+        shutil.rmtree(folder)
+
+
+def _seen(profiled: session.Session) -> dict[str, Any]:
+    """Tell launches, accesses, and which launches were not analysed where they should."""
+    summaries = [process.summary for process in profiled.processes]
+    profiles = profiled.profiles
+    return {
+        "launches": len(profiles),
+        "kernels": len({profile.launch.kernel.mangled for profile in profiles}),
+        "accesses": sum(sum(profile.coverage.accesses.values()) for profile in profiles),
+        "left_to_host": {item.reason: item.launches for found in summaries for item in found.host_engine},
+    }
+
+
+def line(row: dict[str, Any], ways: list[str]) -> str:
+    def cell(way: str) -> str:
+        if way in row["failures"]:
+            return f"{row['failures'][way][:17]:>17}"
+        median = statistics.median(row["seconds"][way])
+        return f"{median:8.2f} {row['ratio'].get(way, 0):7.2f}x"
+
+    plain = row["seconds"]["plain"]
+    first = f"{statistics.median(plain):8.2f}" if plain else f"{row['failures'].get('plain', '')[:8]:>8}"
+    return f"{row['name']:30} {first} " + " ".join(cell(way) for way in ways[1:])
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Give median and largest ratio of each way."""
+    result = {}
+    for way in list(WAYS)[1:]:
+        ratios = [row["ratio"][way] for row in rows if way in row["ratio"]]
+        if ratios:
+            result[way] = {
+                "programs": len(ratios),
+                "median": round(statistics.median(ratios), 3),
+                "most": max(ratios),
+            }
+    return result
+
+
+def judge(rows: list[dict[str, Any]]) -> list[str]:
+    """Say whether the goals for the GPU engine are met, and where not."""
+    total = summary(rows).get("gpu")
+    if not total:
+        return ["No program ran with the GPU engine."]
+    sentences = [
+        f"GPU engine, {total['programs']} programs: median {total['median']:.2f}x (goal: {GOAL_MEDIAN:g}x), "
+        f"most {total['most']:.2f}x (goal: {GOAL_MOST:g}x)."
+    ]
+    for row in rows:
+        if row["ratio"].get("gpu", 0) > GOAL_MOST:
+            sentences.append(f"MISSED: {row['name']} takes {row['ratio']['gpu']:.2f}x with the GPU engine.")
+        if "gpu" in row["failures"]:
+            sentences.append(f"FAILED: {row['name']} with the GPU engine: {row['failures']['gpu']}")
+    return sentences
+
+
+if __name__ == "__main__":
+    sys.exit(main())
