@@ -106,6 +106,11 @@ class Case:
     removal: str = ""
     time: str = ""
 
+    def source(self, variant: str) -> Path:
+        """Return the source of a variant: C++, or Python where kernels are written in it."""
+        script = FOLDER / self.name / f"{variant}.py"
+        return script if script.exists() else script.with_suffix(".cu")
+
 
 def cases() -> dict[str, Case]:
     """Read all case studies."""

@@ -86,9 +86,10 @@ def compile_all(cases: list[Case], work: Path, architecture: str) -> dict[str, s
     """Build the programs; returns the reasons for those that do not compile."""
 
     def one(case: Case) -> str | None:
+        sources = [case.source(variant) for variant in VARIANTS]
         try:
             build.compile_all(
-                [f"examples/cases/{case.name}/{variant}.cu" for variant in VARIANTS],
+                [str(source.relative_to(ROOT)) for source in sources if source.suffix == ".cu"],
                 ROOT,
                 work / case.name,
                 architecture,
@@ -100,6 +101,12 @@ def compile_all(cases: list[Case], work: Path, architecture: str) -> dict[str, s
     with ThreadPoolExecutor(max_workers=8) as pool:
         reasons = dict(zip((case.name for case in cases), pool.map(one, cases), strict=True))
     return {name: reason for name, reason in reasons.items() if reason}
+
+
+def program(case: Case, folder: Path, variant: str) -> list[str]:
+    """Return the command that runs a variant which was built in ``folder``."""
+    source = case.source(variant)
+    return [sys.executable, str(source)] if source.suffix == ".py" else [str(folder / variant)]
 
 
 def attempt(action: Callable[[Case, Path], dict[str, Any]], case: Case, work: Path, step: str) -> str | None:
@@ -119,7 +126,7 @@ def observe(case: Case, folder: Path) -> dict[str, Any]:
         profiles = folder / f"{variant}-profiles"
         run = session.profile(
             profiles,
-            [str(folder / variant), *case.full],
+            [*program(case, folder, variant), *case.full],
             "--force",
             "--quiet",
             "--kernel-name",
@@ -136,7 +143,7 @@ def count(case: Case, folder: Path) -> dict[str, Any]:
     found = {}
     for variant in VARIANTS:
         launches = nsight.count(
-            [str(folder / variant), *case.full], known_metrics(), options=_only(case), timeout=120
+            [*program(case, folder, variant), *case.full], known_metrics(), options=_only(case), timeout=120
         )
         found[variant] = {
             name: sum(launch.counters[name] for launch in launches)
@@ -168,7 +175,7 @@ def time(case: Case, folder: Path) -> dict[str, Any]:
         cycles = [
             launch.counters[CYCLES]
             for launch in nsight.count(
-                [str(folder / variant), *case.full, "--repeat", str(RUNS)],
+                [*program(case, folder, variant), *case.full, "--repeat", str(RUNS)],
                 [CYCLES],
                 options=_only(case),
                 timeout=120,

@@ -81,9 +81,14 @@ def main() -> int:
 
 def record(case: Case, place: Path, output: Path, architecture: str) -> dict[str, Any] | str:
     """Record both programs of a case; returns their entries of the manifest, or why there is none."""
-    sources = [f"examples/cases/{case.name}/{variant}.cu" for variant in VARIANTS]
+    sources = [place / case.source(variant).relative_to(ROOT) for variant in VARIANTS]
+    to_build = [str(source.relative_to(place)) for source in sources if source.suffix == ".cu"]
     try:
-        programs = build.compile_all(sources, place, place / "programs" / case.name, architecture)
+        built = build.compile_all(to_build, place, place / "programs" / case.name, architecture)
+        programs = {
+            source.stem: [str(built[source.stem])] if source.stem in built else [sys.executable, str(source)]
+            for source in sources
+        }
         return {
             f"{case.name}-{variant}": trace(
                 case, programs[variant], place, output / f"{case.name}-{variant}.cvt"
@@ -94,10 +99,10 @@ def record(case: Case, place: Path, output: Path, architecture: str) -> dict[str
         return f"{case.name}: not recorded: {error}"
 
 
-def trace(case: Case, program: Path, place: Path, file: Path) -> dict[str, Any]:
+def trace(case: Case, program: list[str], place: Path, file: Path) -> dict[str, Any]:
     """Record one program; returns what the manifest says of it."""
     options = ("--kernel-name", case.kernel, "--force", "--trace", str(file))
-    run = session.profile(place / "profiles" / file.stem, [str(program), *case.small], *options)
+    run = session.profile(place / "profiles" / file.stem, [*program, *case.small], *options)
     if (run.outcome.status, run.outcome.stdout) != (0, b"ok\n"):
         raise RuntimeError(f"{file.stem}: {run.outcome}")
     if any(profile.incomplete for profile in run.process.profiles):

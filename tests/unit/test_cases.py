@@ -42,7 +42,10 @@ recorded = pytest.mark.skipif(not RECORDED, reason="nothing recorded yet: tests/
 def test_a_case_is_complete(name: str) -> None:
     case = CASES[name]
     folder = case_studies.FOLDER / name
-    assert {"before.cu", "after.cu", "problem.h", "expect.json"} <= {path.name for path in folder.iterdir()}
+    suffix = case.source("before").suffix
+    common = {".cu": "problem.h", ".py": "problem.py"}[suffix]
+    expected = {f"before{suffix}", f"after{suffix}", common, "expect.json"}
+    assert expected <= {path.name for path in folder.iterdir()}
     assert case.pattern in {pattern.name for pattern in PATTERNS}
     assert case.quantity in case_studies.QUANTITIES
     assert case.title
@@ -51,10 +54,7 @@ def test_a_case_is_complete(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_fix_is_small(name: str) -> None:
-    before, after = (
-        (case_studies.FOLDER / name / f"{variant}.cu").read_text().splitlines()
-        for variant in ("before", "after")
-    )
+    before, after = (CASES[name].source(variant).read_text().splitlines() for variant in ("before", "after"))
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     changed = sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in matcher.get_opcodes() if tag != "equal")
     assert 0 < changed < MOST_CHANGES
