@@ -12,7 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from cuvein.cli.application import application
+from cuvein.cli.application import build
 from cuvein.profile import read, read_process, violations
 from cuvein.trace import Recorder, TraceWriter, make_launch, make_process
 from cuvein.vocabulary import AccessType, Space
@@ -189,7 +189,7 @@ COMMANDS = ["run", "report", "open", "check", "diff", "analyze", "doctor", "demo
 
 def test_every_command_is_in_the_documentation() -> None:
     page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
-    commands = typer.main.get_command(application).commands  # type: ignore[attr-defined]
+    commands = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
     assert sorted(commands) == sorted(COMMANDS)
     for name, command in [*commands.items(), ("trace info", commands["trace"].commands["info"])]:
         assert f"`cuvein {name}" in page
@@ -205,7 +205,7 @@ def test_every_command_is_in_the_documentation() -> None:
 def test_help_and_version_work() -> None:
     for words in ([], *([command] for command in COMMANDS), ["trace", "info"]):
         # In this process, since starting another one takes far longer than the help.
-        assert CliRunner().invoke(application, [*words, "--help"]).exit_code == 0
+        assert CliRunner().invoke(build(), [*words, "--help"]).exit_code == 0
     assert cuvein(Path(), "--version").stdout.startswith("cuvein ")
 
 

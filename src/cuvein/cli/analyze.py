@@ -10,12 +10,12 @@ import typer
 
 from cuvein.cli import messages, progress
 from cuvein.collect import output as folders
+from cuvein.collect.configuration import MOST_WORKERS
 from cuvein.collect.errors import Status
 from cuvein.collect.replay import Replay, replay
 
-__all__ = ["MOST_WORKERS", "analyze"]
+__all__ = ["analyze"]
 
-MOST_WORKERS = 1024
 _MOST = 10
 
 

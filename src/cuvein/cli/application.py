@@ -5,30 +5,27 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from typing import Annotated
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import cuvein
 from cuvein import native
-from cuvein.cli import analyze, check, demo, diff, doctor, messages, output, report, run, schema, trace
-from cuvein.cli import open as open_page
+from cuvein.cli import messages, output
 from cuvein.collect.errors import CuveinError, Status
 from cuvein.profile.errors import ProfileReadError, ProfileWriteError
 
-__all__ = ["application", "main"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["build", "main"]
 
 # What only writing can run into.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 
-application = typer.Typer(
-    name="cuvein",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+# In the order of the help. Each has a module of its name.
+COMMANDS = ("run", "report", "open", "check", "diff", "analyze", "doctor", "demo", "trace", "schema")
 
 
 def _version(wanted: bool) -> None:
@@ -37,7 +34,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@application.callback()
 def _application(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and end.", callback=_version, is_eager=True)
@@ -50,26 +46,37 @@ def _application(
     """
 
 
-application.command(
-    "run", context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] --"
-)(run.run)
-application.command("report")(report.report)
-application.command("open")(open_page.open_report)
-application.command("check")(check.check)
-application.command("diff")(diff.diff)
-application.command("analyze")(analyze.analyze)
-application.command("doctor")(doctor.doctor)
-application.command("demo")(demo.demo)
-application.add_typer(trace.application, name="trace")
-application.command("schema")(schema.schema)
+def build(commands: Iterable[str] = COMMANDS) -> typer.Typer:
+    """Make the application with some of its commands, whose modules are imported."""
+    application = typer.Typer(
+        name="cuvein",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    application.callback()(_application)
+    for name in commands:
+        module = import_module(f"cuvein.cli.{name}")
+        if name == "trace":
+            application.add_typer(module.application, name=name)
+        elif name == "run":
+            settings = {"allow_interspersed_args": False}
+            application.command(name, context_settings=settings, options_metavar="[OPTIONS] --")(module.run)
+        else:
+            application.command(name)(module.open_report if name == "open" else getattr(module, name))
+    return application
 
 
 def main() -> None:
     """Run the command line and end the process with its exit status."""
     output.prepare()
+    # Starting is part of what `cuvein run` costs, so only the module of the command at hand is imported.
+    word = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     try:
         try:
-            application()
+            build([word] if word in COMMANDS else COMMANDS)()
         finally:
             # Here a failure still has a sentence and a status; when Python ends it would not.
             if sys.stdout is not None:

@@ -10,10 +10,8 @@ import typer
 
 from cuvein import native
 from cuvein.cli import messages, summary
-from cuvein.cli.analyze import MOST_WORKERS
-from cuvein.collect.configuration import Selection
+from cuvein.collect.configuration import MOST_WORKERS, Selection
 from cuvein.collect.launch import Request, launch
-from cuvein.source import record_run
 
 __all__ = ["run"]
 
@@ -207,7 +205,9 @@ def run(
     )
     result = launch(request, messages.warn)
     told = summary.of_run(request, result)
-    if result.output is not None:
+    if result.output is not None and keep_source is not Keep.NONE:
+        from cuvein.source import record_run  # noqa: PLC0415 (readers of machine code; most runs need none)
+
         for sentence in record_run(result.output, keep_source.value):
             told.complain(sentence)
     for line in told.problems if quiet else told.lines:

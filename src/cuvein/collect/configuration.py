@@ -13,7 +13,9 @@ from cuvein.collect.errors import CuveinError, Status
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Configuration", "Selection", "write"]
+__all__ = ["MOST_WORKERS", "Configuration", "Selection", "write"]
+
+MOST_WORKERS = 1024
 
 
 @dataclass(frozen=True)
