@@ -174,6 +174,21 @@ def test_findings_rank_by_their_share_of_the_run(tmp_path):
     assert conflicts[0].score == pytest.approx(3 * conflicts[1].score)
 
 
+def test_what_matters_little_to_its_kernel_ranks_after_what_could_move(tmp_path):
+    maker = Maker()
+    # One read in 200 is redundant, which removes work; all others are broadcasts, which could only move.
+    own = maker.node(executions=2)
+    maker.edge(own, own, "thread", 128)
+    shared = maker.node(executions=398, addresses=1, sectors=1)
+    maker.edge(shared, shared, "warp_same_inst", 398 * 31 * 4)
+    found = analyse(write(tmp_path, maker)).findings
+    assert [(each.pattern, each.severity.word) for each in found][:2] == [
+        ("broadcast", "low"),
+        ("constant-candidate", "low"),
+    ]
+    assert ("redundant-read", "info") in [(each.pattern, each.severity.word) for each in found]
+
+
 def test_analysis_keeps_no_graph_alive():
     analysis = Analysis()
     graph = kernel(racy=True).graph()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cuvein.patterns import Shares
+from cuvein.patterns import Severity, Shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,12 +18,13 @@ __all__ = ["rank"]
 def rank(findings: Iterable[Finding], run: Totals) -> list[Finding]:
     """Return findings in the order in which to look at them, and set their score.
 
-    First by effect: what corrects the program, what removes work, what moves it to a nearer mechanism, what
-    only informs. Within an effect by score: the largest share of the whole run's instructions, transactions
-    or bytes that acting on the finding affects. With times from Nsight Compute (``time_share`` is set) the
-    score is the share of the measured time instead: the kernel's share of the time, times the share of the
-    kernel that is affected, times the share of its stalls that such work can cause where that is known.
-    Findings in kernels without a measured time then come after those with one.
+    First what matters to its kernel at all (a severity above ``info``), then by effect: what corrects the
+    program, what removes work, what moves it to a nearer mechanism, what only informs. Within an effect by
+    score: the largest share of the whole run's instructions, transactions or bytes that acting on the finding
+    affects. With times from Nsight Compute (``time_share`` is set) the score is the share of the measured
+    time instead: the kernel's share of the time, times the share of the kernel that is affected, times the
+    share of its stalls that such work can cause where that is known. Findings in kernels without a measured
+    time then come after those with one.
 
     Parameters
     ----------
@@ -44,6 +45,7 @@ def rank(findings: Iterable[Finding], run: Totals) -> list[Finding]:
     def key(finding: Finding) -> tuple[object, ...]:
         place = finding.places[0]
         return (
+            finding.severity is Severity.INFO,
             -finding.effect,
             timed and finding.time_share is None,
             -finding.score,
