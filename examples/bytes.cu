@@ -33,7 +33,7 @@ __global__ void bytes(unsigned char* buffer, uint2* result) {
     uint4 value;
     asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"  // @vector
                  : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
-                 : "l"(from)
+                 : "l"(from)  // @vector
                  : "memory");
     sum += value.x + value.y + value.z + value.w;
   }
@@ -48,7 +48,7 @@ __global__ void bytes(unsigned char* buffer, uint2* result) {
     uint2 value;
     asm volatile("ld.volatile.global.v2.u32 {%0, %1}, [%2];"  // @half
                  : "=r"(value.x), "=r"(value.y)
-                 : "l"(from)
+                 : "l"(from)  // @half
                  : "memory");
     result[blockIdx.x * 16 + thread] = value;  // @store
   }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <stdexcept>
 
 #include "monitor/gpu_engine.h"
 
@@ -21,6 +22,15 @@ constexpr auto kLongestStop = std::chrono::seconds(3);  // a kernel that never e
 
 bool absent32(uint32_t value) { return value == kAbsent32; }
 bool absent8(uint8_t value) { return value == kAbsentLow || value == kAbsentHigh; }
+
+// A kernel with a wild pointer may write anywhere, into the ring too.
+bool is_record(const RecordHeader& header) {
+  const bool known = static_cast<unsigned>(header.kind) < kRecordKindCount ||
+                     header.kind == static_cast<RecordKind>(gpu::kCountRecord);
+  return known && static_cast<unsigned>(header.form) < kAddressFormCount &&
+         header.length * kRecordUnit == record_bytes(header.form, header.flags) &&
+         (header.kind == RecordKind::kAccess || header.length * kRecordUnit == sizeof header);
+}
 
 // Whether the lanes of a record, which lie together, are all there.
 bool lanes_ready(const RecordHeader& header, const volatile uint8_t* lanes) {
@@ -79,8 +89,7 @@ void Drain::start(DeviceFacts (*prepare)(int, Output*), int device) {
       device_ = prepare(device, output_);
       run();
     } catch (const std::exception& error) {
-      output_->problem(std::string("the analysis stopped: ") + error.what());
-      consumed_->store(kAllRoom, std::memory_order_release);
+      fail(error.what());
     }
     {
       std::lock_guard<std::mutex> lock(mutex_);
@@ -147,6 +156,7 @@ uint64_t Drain::ready(uint64_t position) const {
     std::memcpy(reinterpret_cast<uint8_t*>(&header) + 8 * i, &next, sizeof next);
   }
   const uint64_t bytes = uint64_t{header.length} * kRecordUnit;
+  if (!is_record(header)) throw std::runtime_error("something else wrote into the records");
   if (bytes == sizeof header) return bytes;
   const uint64_t start = (position + sizeof header) & mask_;
   const uint64_t size = bytes - sizeof header;
@@ -192,6 +202,20 @@ void Drain::release(uint64_t from, uint64_t bytes) {
   position_ = from + bytes;
   consumed_->store(position_, std::memory_order_release);
   taken_ = position_;
+}
+
+void Drain::fail(const std::string& what) {
+  consumed_->store(kAllRoom, std::memory_order_release);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    reason_ = "the analysis stopped: " + what;
+  }
+  output_->problem("the analysis stopped: " + what);
+  try {
+    give_up();
+  } catch (const std::exception&) {
+    // What is open stays without a profile.
+  }
 }
 
 bool Drain::pass() {

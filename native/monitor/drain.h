@@ -52,6 +52,7 @@ class Drain {
   bool complete(RecordHeader* record);      // false: belongs to no open launch
   void release(uint64_t from, uint64_t bytes);
   void give_up();
+  void fail(const std::string& what);
   uint64_t word(uint64_t position) const {
     return *reinterpret_cast<const volatile uint64_t*>(ring_ + (position & mask_));
   }

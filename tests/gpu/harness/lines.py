@@ -1,7 +1,8 @@
 """Which planted line of a CUDA source an instruction belongs to.
 
-A planted line ends in a comment ``// @name``. The line table is read with nvdisasm, not with cuvein, so that
-the tests do not lean on what they test.
+A planted line ends in a comment ``// @name``; a statement over several lines has it twice, for compilers
+differ in which of them they blame. The line table is read with nvdisasm, not with cuvein, so that the tests
+do not lean on what they test.
 """
 
 from __future__ import annotations

@@ -15,11 +15,11 @@ __global__ void load_matrix(unsigned* output) {
   unsigned a, b, c, d, e, f;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"  // @four
                : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
-               : "r"(row)
+               : "r"(row)  // @four
                : "memory");
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"  // @two
                : "=r"(e), "=r"(f)
-               : "r"(row)
+               : "r"(row)  // @two
                : "memory");
   output[lane] = a + b + c + d + e + f;  // @store
 }

@@ -6,9 +6,9 @@ __global__ void wide_broadcast(float4* word, float4* output) {
   if (threadIdx.x == 3) *word = make_float4(1, 2, 3, 4);  // @write
   __syncwarp();
   float4 value;
-  asm volatile("ld.volatile.global.v4.f32 {%0, %1, %2, %3}, [%4];"  // @read
-               : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w)
-               : "l"(word)
+  asm volatile("ld.volatile.global.v4.f32 {%0, %1, %2, %3}, [%4];"           // @read
+               : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w)  // @read
+               : "l"(word)                                                   // @read
                : "memory");
   output[threadIdx.x] = value;  // @store
 }

@@ -13,7 +13,7 @@ __device__ void copy(const int4* input, int4* output, int bytes) {
   const unsigned target = static_cast<unsigned>(__cvta_generic_to_shared(&tile[lane]));
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"  // @copy
                :
-               : "r"(target), "l"(input + lane), "r"(bytes)
+               : "r"(target), "l"(input + lane), "r"(bytes)  // @copy
                : "memory");
   __pipeline_commit();
   __pipeline_wait_prior(0);
