@@ -169,7 +169,20 @@ void write_barrier(Text* text, const Barrier& barrier, const Place& place, const
     text->number(barrier.ordered_bytes).raw("}");
 }
 
-void write_coverage(Text* text, const Graph& graph) {
+// Launches by the device are calls of its runtime library, which keeps its arguments in memory: warps that
+// got there. One of the library's functions may call another.
+uint64_t device_launches(const Json& functions, const std::vector<Node>& nodes,
+                         const std::vector<Place>& places) {
+  constexpr const char* kLaunch = "__cudaCDP2LaunchDevice";
+  uint64_t warps = 0;
+  for (size_t node = 0; node < nodes.size(); ++node) {
+    const Json& function = functions[places[node].function];
+    if (function.value("mangled", "").rfind(kLaunch, 0) == 0) warps = std::max(warps, nodes[node].executions);
+  }
+  return warps;
+}
+
+void write_coverage(Text* text, const Graph& graph, uint64_t device_launches) {
   text->raw("{\"accesses\":{");
   for (unsigned space = 0; space < kSpaceCount; ++space)
     text->raw(space ? "," : "")
@@ -179,10 +192,12 @@ void write_coverage(Text* text, const Graph& graph) {
   text->raw("},\"not_analysed\":[");
   bool first = true;
   for (unsigned kind = 0; kind < kInstructionCount; ++kind) {
-    if (graph.not_analysed[kind] == 0) continue;
+    uint64_t executions = graph.not_analysed[kind];
+    if (static_cast<Instruction>(kind) == Instruction::kDeviceLaunch) executions += device_launches;
+    if (executions == 0) continue;
     text->raw(first ? "{\"instruction\":" : ",{\"instruction\":")
         .quoted(name(static_cast<Instruction>(kind)));
-    text->raw(",\"executions\":").number(graph.not_analysed[kind]).raw("}");
+    text->raw(",\"executions\":").number(executions).raw("}");
     first = false;
   }
   text->raw("],\"unknown_bytes\":").number(graph.unknown_bytes).raw(",\"lost_records\":0}");
@@ -222,6 +237,7 @@ std::string profile_document(const std::string& process_json, const std::string&
     barrier_places.push_back(locate(ranges, barrier.pc));
     functions.keep(barrier_places.back().function);
   }
+  const uint64_t launches_of_device = device_launches(launch["functions"], graph.nodes, places);
   functions.apply();
   allocations.apply();
 
@@ -241,7 +257,7 @@ std::string profile_document(const std::string& process_json, const std::string&
       .raw(",\n\"launch\":")
       .raw(dump(launch))
       .raw(",\n\"coverage\":");
-  write_coverage(&text, graph);
+  write_coverage(&text, graph, launches_of_device);
   text.raw(",\n\"nodes\":[");
   for (size_t id_of_node = 0; id_of_node < graph.nodes.size(); ++id_of_node) {
     text.raw(id_of_node ? ",\n" : "\n");

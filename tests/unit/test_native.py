@@ -109,6 +109,22 @@ def test_only_what_the_graph_refers_to_is_kept_of_the_tables() -> None:
     assert profile.coverage.unknown_bytes == 128
 
 
+def test_kernels_launched_by_a_kernel_are_listed_as_not_analysed() -> None:
+    function = Function(
+        name="__cudaCDP2LaunchDeviceV2", mangled="__cudaCDP2LaunchDeviceV2", offset=0x1000, size=0x100
+    )
+    recorder = Recorder()
+    recorder.affine(0x10, BASE, stride=0, size=4)
+    for warp in (0, 1):
+        for pc in (0x1000, 0x1010):
+            recorder.affine(pc, 16, warp=warp, space=Space.LOCAL, stride=0, size=4)
+    recorder.launch_end()
+    profile = profile_of(recorder, make_launch(functions=[function], block=(64, 1, 1)))
+    assert [(kind.instruction, kind.executions) for kind in profile.coverage.not_analysed] == [
+        ("device_launch", 2)
+    ]
+
+
 def test_coverage_counts_accesses_and_what_is_not_analysed() -> None:
     recorder = Recorder()
     for _ in range(3):
