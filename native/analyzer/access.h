@@ -82,6 +82,28 @@ inline void each_lane(uint32_t mask, Visit visit) {
   for (; mask != 0; mask &= mask - 1) visit(static_cast<unsigned>(__builtin_ctz(mask)));
 }
 
+// Calls visit(lane, address) for each lane of the mask, lowest first; what form the addresses have is asked
+// once.
+template <typename Visit>
+inline void each_address(const Access& access, uint32_t mask, Visit visit) {
+  switch (access.form) {
+    case AddressForm::kLanes32: {
+      const auto visit_lane = [&](unsigned lane) {
+        int32_t offset;
+        std::memcpy(&offset, access.addresses + lane * sizeof(offset), sizeof(offset));
+        visit(lane, access.address + static_cast<uint64_t>(static_cast<int64_t>(offset)));
+      };
+      if (mask == ~0u)
+        for (unsigned lane = 0; lane < kWarpLanes; ++lane) visit_lane(lane);
+      else
+        each_lane(mask, visit_lane);
+      return;
+    }
+    default:
+      each_lane(mask, [&](unsigned lane) { visit(lane, access.lane_address(lane)); });
+  }
+}
+
 // Local memory as the hardware lays it out: the 4-byte words of the warp's lanes side by side.
 constexpr uint64_t interleave(uint64_t offset, unsigned lane) {
   return (offset >> 2) * 128 + lane * 4 + (offset & 3);

@@ -108,7 +108,40 @@ Layout Distributions::layout_of_lanes(const Access& access, bool apart, unsigned
   return distinct == lanes && (low_bits & (access.size - 1)) == 0 ? Layout::kDisjoint : Layout::kOverlapping;
 }
 
+// Most scattered accesses have a sector a lane, each another; true when this is seen to be one of them.
+bool Distributions::a_sector_a_lane(const Access& access, Distribution& result) {
+  if (++stamp_ == 0) {
+    std::fill(filter_.begin(), filter_.end(), 0);
+    stamp_ = 1;
+  }
+  uint8_t* const filter = filter_.data();
+  const uint8_t stamp = stamp_;
+  uint64_t lowest = ~uint64_t{0}, highest = 0, low_bits = 0;
+  each_address(access, access.active, [&](unsigned, uint64_t address) {
+    low_bits |= address;
+    lowest = std::min(lowest, address);
+    highest = std::max(highest, address);
+  });
+  // Aligned lanes are in one sector each.
+  uint8_t seen = (low_bits & (access.size - 1u)) != 0;
+  each_address(access, access.active, [&](unsigned, uint64_t address) {
+    uint8_t& place = filter[address / kSectorBytes * 0x9e3779b97f4a7c15u >> (64 - kFilterBits)];
+    seen |= place == stamp;
+    place = stamp;
+  });
+  result.lowest = lowest;
+  result.highest = highest;
+  if (seen != 0) return false;
+  const unsigned lanes = __builtin_popcount(access.active);
+  result.addresses = static_cast<uint16_t>(lanes);
+  result.sectors = static_cast<uint16_t>(lanes);
+  result.layout = Layout::kDisjoint;
+  return true;
+}
+
 void Distributions::global(const Access& access, Distribution& result) {
+  if (access.form != AddressForm::kAffine && access.sizes == nullptr && a_sector_a_lane(access, result))
+    return;
   values_.clear();
   unsigned sectors = 0;
   bool apart = true;

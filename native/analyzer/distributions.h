@@ -13,6 +13,7 @@ struct Distribution {
   uint16_t addresses = 0, sectors = 0;
   uint16_t words = 0, wavefronts = 0, ideal_wavefronts = 0;
   Layout layout = Layout::kOverlapping;
+  uint64_t lowest = ~uint64_t{0}, highest = 0;  // addresses of lanes; lowest > highest: not known
 };
 
 // Counts distinct values, a few hundred at most, starting anew in no time.
@@ -33,7 +34,7 @@ class DistinctValues {
 
 class Distributions {
  public:
-  Distributions() : memo_(kMemo) {}
+  Distributions() : memo_(kMemo), filter_(size_t{1} << kFilterBits) {}
 
   // The access's layout is not needed for it and not set.
   const Distribution& of(const Access& access);
@@ -48,13 +49,19 @@ class Distributions {
     Distribution result;
   };
 
+  // Bytes that say which hashed values the access at hand has had: what finds its byte unset is new for sure.
+  static constexpr unsigned kFilterBits = 13;
+
   Distribution compute(const Access& access);
+  bool a_sector_a_lane(const Access& access, Distribution& result);
   void global(const Access& access, Distribution& result);
   void local(const Access& access, Distribution& result);
   void shared(const Access& access, Distribution& result);
   Layout layout_of_lanes(const Access& access, bool apart, unsigned* addresses);
 
   std::vector<Memo> memo_;
+  std::vector<uint8_t> filter_;
+  uint8_t stamp_ = 0;
   Distribution last_;
   DistinctValues values_, group_values_;
 };

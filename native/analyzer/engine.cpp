@@ -22,7 +22,7 @@ namespace {
 
 // A batch is cut into stretches of about this many records: what one worker alone takes through all steps
 // while it is in the cache, and the grain in which several share out a batch.
-constexpr unsigned kStretch = 256;
+constexpr unsigned kStretch = Worker::kRecordsOfAStretch;
 constexpr size_t kBatchPerWorker = size_t{1} << 20;
 constexpr size_t kLargestBatch = size_t{16} << 20;
 constexpr unsigned kSlicesPerWorker = 4;

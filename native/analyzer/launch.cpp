@@ -152,7 +152,7 @@ void Counts::add_range(NodeCounts& node, uint64_t address, uint64_t bytes) {
   }
 }
 
-void Counts::add_allocations(NodeCounts& node, const Access& access) {
+void Counts::add_allocations(NodeCounts& node, const Access& access, const Distribution& distribution) {
   if (access.layout == Layout::kRun) {
     add_range(node, access.lane_address(access.first),
               __builtin_popcount(access.active) * uint64_t{access.size});
@@ -165,12 +165,20 @@ void Counts::add_allocations(NodeCounts& node, const Access& access) {
     return;
   }
   // Mostly all lanes are where the node was before.
-  uint64_t low = ~uint64_t{0}, high = 0;
-  each_lane(access.active, [&](unsigned lane) {
-    const uint64_t address = access.lane_address(lane);
-    low = std::min(low, address);
-    high = std::max(high, address);
-  });
+  uint64_t low = distribution.lowest, high = distribution.highest;
+  constexpr int64_t far = int64_t{1} << 56;
+  if (access.form == AddressForm::kAffine && access.stride < far && access.stride > -far) {
+    const uint64_t last = access.lane_address(31 - __builtin_clz(access.active));
+    if ((access.stride < 0) == (last < access.address)) {  // otherwise it wraps around
+      low = std::min(access.address, last);
+      high = std::max(access.address, last);
+    }
+  }
+  if (low > high)
+    each_address(access, access.active, [&](unsigned, uint64_t address) {
+      low = std::min(low, address);
+      high = std::max(high, address);
+    });
   if (access.sizes == nullptr && node.range.first <= low && high <= node.range.last &&
       node.range.last - high >= access.size - 1u) {
     *node.range_bytes += __builtin_popcount(access.active) * uint64_t{access.size};
@@ -187,7 +195,7 @@ void Counts::add(Access& access, int32_t pc, bool asynchronous, Distributions& d
   access.layout = distribution.layout;
   counts.add(access, distribution, asynchronous);
   ++accesses[static_cast<unsigned>(access.space)];
-  if (access.space == Space::kGlobal) add_allocations(counts, access);
+  if (access.space == Space::kGlobal) add_allocations(counts, access, distribution);
 }
 
 uint32_t Counts::add_barrier(int32_t pc, BarrierKind kind) {

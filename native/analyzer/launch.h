@@ -112,7 +112,7 @@ class Counts {
 
  private:
   NodeCounts& node(int32_t pc, Space space, AccessType type);
-  void add_allocations(NodeCounts& node, const Access& access);
+  void add_allocations(NodeCounts& node, const Access& access, const Distribution& distribution);
   void add_range(NodeCounts& node, uint64_t address, uint64_t bytes);
 
   NodeNumbers& numbers_;

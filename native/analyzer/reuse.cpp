@@ -226,7 +226,7 @@ void Reuse::run(uint64_t address, unsigned size_shift, unsigned lane, unsigned l
           last_difference = difference;
         }
         pending += here;
-        tile.chunk->words_only = false;
+        shadow_->describe_otherwise(tile.chunk);
         tile.origin() = {who, compared.what};
         tile.state() = static_cast<uint8_t>((tile.state() & kDirty) | size_shift);
         address += kTileBytes;
@@ -307,96 +307,84 @@ void Reuse::overlapping(const Access& access, uint32_t mask) {
   });
 }
 
-// Lanes here and there. What such lanes mostly find, nothing or another block's access, is told apart without
-// branches that depend on the data; everything else takes the general way.
-void Reuse::scattered(const Access& access, uint32_t mask) {
-  const unsigned words = access.size / 4;
+// Lanes here and there, each of so many words. What such lanes mostly find, nothing or another block's
+// access, is told apart without branches that depend on the data; everything else takes the general way.
+template <unsigned kWords>
+void Reuse::scattered(const Access& access, uint32_t mask, Ahead* ahead) {
+  constexpr unsigned size = kWords * 4;
+  // With clusters another block may be near; nobody is far off then.
+  const unsigned near_bits = geometry_->clusters ? 63 : 10;
+  const uint64_t who_of_lane_0 = who_, plain_what = what_;
   uint32_t cold = 0, far = 0, far_key = 0;
   uint64_t last_what = ~uint64_t{0}, last_difference = 0;
   Compared compared{};
   unsigned near = 0;  // lanes with the same outcome
   const auto settle = [&] {
     if (near == 0) return;
-    const uint32_t bytes = near * access.size;
+    const uint32_t bytes = near * size;
     edges_.add_lanes(compared.key, bytes, compared.unordered ? bytes : 0, near);
     if (compared.ordered) ordered_ += bytes;
     near = 0;
   };
-  const Ahead* ahead = ahead_[latest_].access == &access ? &ahead_[latest_] : &ahead_[latest_ ^ 1];
-  if (ahead->access != &access) ahead = nullptr;
-  each_lane(mask, [&](unsigned lane) {
-    const uint64_t address = access.lane_address(lane);
-    const uint64_t who = who_ | lane;
-    Chunk* chunk = ahead != nullptr ? ahead->chunks[lane] : nullptr;
-    if (chunk == nullptr) chunk = shadow_->chunk(shadow_->key_of(address));
-    const Tile tile = shadow_->tile_in(chunk, address);
-    const unsigned word = (address & (kTileBytes - 1)) / 4;
-    bool plain = (address & 3) == 0 && word + words <= kWordsPerTile && chunk->entries != nullptr;
-    if (plain && !chunk->words_only) {
-      const unsigned state = tile.state() & kTileStateMask;
-      if (state == kTileEmpty)
-        shadow_->open(tile);
-      else
-        plain = state == kTileWords;
+  Ahead& known = ahead != nullptr ? *ahead : nothing_;
+  Ahead::Lanes places = known.lanes();
+  for (; mask != 0; mask &= mask - 1) {
+    const unsigned lane = static_cast<unsigned>(__builtin_ctz(mask));
+    const uint64_t who = who_of_lane_0 | lane;
+    const uintptr_t place = places.next();
+    Origin* entry = reinterpret_cast<Origin*>(place);
+    bool plain = Ahead::sure(place);
+    if (__builtin_expect(!plain, 0)) {
+      entry = shadow_->words(access.lane_address(lane), kWords);
+      plain = entry != nullptr;
     }
-    Origin* const entry = plain ? tile.words() + word : nullptr;
-    if (plain)
-      for (unsigned i = 1; i < words; ++i)
-        plain &= entry[i].who == entry->who && entry[i].what == entry->what;
-    if (!plain) {
+    if (kWords != 1 && plain)
+      for (unsigned i = 1; i < kWords; ++i)
+        plain &= ((entry[i].who ^ entry->who) | (entry[i].what ^ entry->what)) == 0;
+    if (__builtin_expect(!plain, 0)) {
       edges_.start_lane(lane);
-      touch(address, access.size, who, 0);
-      return;
+      touch(access.lane_address(lane), size, who, 0);
+      known.took(places);
+      known.check();
+      continue;
     }
     const Origin prior = *entry;
-    const bool is_cold = prior.what == 0;
-    const uint64_t what = what_ | (prior.what & kHistory) | (is_cold ? 0 : kSeveral | kOlder);
-    for (unsigned i = 0; i < words; ++i) entry[i] = {who, what};
-    const bool is_far = (prior.who ^ who) >> 10 != 0;
+    const uint64_t is_cold = (prior.what - 1) >> 63;  // no marks are set between two accesses
+    const uint64_t met = is_cold - 1;                 // a mask
+    const uint64_t what = plain_what | (prior.what & kHistory) | (met & (kSeveral | kOlder));
+    for (unsigned i = 0; i < kWords; ++i) entry[i] = {who, what};
+    const uint64_t difference = prior.who ^ who;
     const uint32_t key = edge_key(node_plus_one(prior.what), Label::kGrid);
-    if (is_cold | (is_far & (key == far_key))) {
-      cold += is_cold;
-      far += !is_cold;
-    } else if (is_far) {
-      if (far != 0) edges_.add_lanes(far_key, far * access.size, 0, far);
+    const uint64_t is_near = ((difference >> near_bits) - 1) >> 63;
+    cold += static_cast<uint32_t>(is_cold);
+    far -= static_cast<uint32_t>(met);
+    // Not with && and ==, of which compilers make branches.
+    if (__builtin_expect((((key ^ far_key) | is_near) & met) == 0, 1)) continue;
+    --far;
+    if (difference >> near_bits != 0) {
+      if (far != 0) edges_.add_lanes(far_key, far * size, 0, far);
       far_key = key;
       far = 1;
-    } else {
-      const uint64_t difference = prior.who ^ who;
-      const bool same = prior.what == last_what && (prior.what & kAsync) == 0 &&
-                        difference >> 5 == last_difference >> 5 && difference >= 32;
-      if (!same) {
-        settle();
-        compared = compare(prior, who);
-        last_what = prior.what;
-        last_difference = difference;
-      }
-      ++near;
-      for (unsigned i = 0; i < words; ++i) entry[i].what = compared.what;
+      continue;
     }
-  });
+    const bool same = prior.what == last_what && (prior.what & kAsync) == 0 &&
+                      difference >> 5 == last_difference >> 5 && difference >= 32;
+    if (!same) {
+      settle();
+      compared = compare(prior, who);
+      last_what = prior.what;
+      last_difference = difference;
+    }
+    ++near;
+    for (unsigned i = 0; i < kWords; ++i) entry[i].what = compared.what;
+  }
+  known.took(places);
   settle();
-  if (far != 0) edges_.add_lanes(far_key, far * access.size, 0, far);
-  if (cold != 0) edges_.add_lanes(kColdKey, cold * access.size, 0, cold);
+  if (far != 0) edges_.add_lanes(far_key, far * size, 0, far);
+  if (cold != 0) edges_.add_lanes(kColdKey, cold * size, 0, cold);
 }
 
-void Reuse::prefetch(const Access& access, uint32_t mask, const Shadow& shadow) {
-  if (access.layout == Layout::kRun) return;  // the processor sees those coming
-  latest_ ^= 1;
-  Ahead& ahead = ahead_[latest_];
-  ahead.access = &access;
-  each_lane(mask, [&](unsigned lane) {
-    const uint64_t address = access.lane_address(lane);
-    Chunk* const chunk = shadow.lookup(shadow.key_of(address));
-    ahead.chunks[lane] = chunk;
-    if (chunk == nullptr) return;
-    const Tile tile = shadow.tile_in(chunk, address);
-    if (!chunk->words_only) __builtin_prefetch(&tile.state(), 1);
-    if (chunk->entries != nullptr) __builtin_prefetch(tile.words() + (address & (kTileBytes - 1)) / 4, 1);
-  });
-}
-
-void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table) {
+void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table, Ahead* ahead) {
   start(access, shadow, table);
   const unsigned first = __builtin_ctz(mask);
   switch (access.layout) {
@@ -418,9 +406,13 @@ void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable
       break;
     }
     case Layout::kDisjoint:
-      if (access.sizes == nullptr && access.size >= 4 && access.space != Space::kLocal &&
-          !geometry_->clusters) {
-        scattered(access, mask);
+      if (access.sizes == nullptr && access.size >= 4 && access.space != Space::kLocal) {
+        if (access.size == 4)
+          scattered<1>(access, mask, ahead);
+        else if (access.size == 8)
+          scattered<2>(access, mask, ahead);
+        else
+          scattered<4>(access, mask, ahead);
         break;
       }
       each_lane(mask, [&](unsigned lane) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/access.h"
+#include "analyzer/ahead.h"
 #include "analyzer/edges.h"
 #include "analyzer/launch_shape.h"
 #include "analyzer/shadow.h"
@@ -35,12 +36,8 @@ struct SplitLane {
 
 class Reuse {
  public:
-  // Applies the lanes in `mask`.
-  void apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table);
-  // Starts to load what `apply` of the access will need.
-  void prefetch(const Access& access, uint32_t mask, const Shadow& shadow);
-  // Other accesses may now lie where those that were prefetched did.
-  void forget_prefetched() { ahead_[0].access = ahead_[1].access = nullptr; }
+  // Applies the lanes in `mask`; `ahead`, if there is one, knows where those of a scattered access are.
+  void apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table, Ahead* ahead = nullptr);
   // Applies an access with lanes that reach into another worker's share.
   void apply_split(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table,
                    const AddressShare& share, std::vector<SplitLane>& split);
@@ -68,7 +65,8 @@ class Reuse {
   void unmark(uint64_t address, unsigned bytes);
   template <typename Visit>
   void each_entry(uint64_t address, unsigned bytes, Visit visit);
-  void scattered(const Access& access, uint32_t mask);
+  template <unsigned kWords>
+  void scattered(const Access& access, uint32_t mask, Ahead* ahead);
   void overlapping(const Access& access, uint32_t mask);
 
   Shadow* shadow_ = nullptr;
@@ -84,15 +82,7 @@ class Reuse {
   uint64_t ordered_ = 0;           // bytes that barrier_ has ordered
   uint32_t same_instruction_ = 0;  // edge key
   AccessEdges edges_;
-
-  // Where the lanes of an access that was prefetched lie; two, since the next is prefetched before this is
-  // applied.
-  struct Ahead {
-    const Access* access = nullptr;
-    Chunk* chunks[kWarpLanes];
-  };
-  Ahead ahead_[2];
-  unsigned latest_ = 0;
+  Ahead nothing_{1};  // what is known of lanes that nobody has looked at
 };
 
 }  // namespace cuvein

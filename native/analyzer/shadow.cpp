@@ -122,7 +122,8 @@ void ShadowPool::take_entries(Chunk* chunk) {
 void ShadowPool::give(Chunk* chunk) {
   if (chunk->entries != nullptr) {
     const bool kept = keep(entry_bytes());
-    for (unsigned index = 0; index < tiles_; ++index) {
+    if (kept && chunk->words_only) std::memset(chunk->entries, 0, entry_bytes());
+    for (unsigned index = 0; index < tiles_ && !chunk->words_only; ++index) {
       const Tile tile{chunk, index};
       const unsigned state = tile.state() & kTileStateMask;
       if (state == kTileBytes1 || state == kTileBytes2)
@@ -153,9 +154,10 @@ Origin* ShadowPool::take_fine() {
 void Shadow::grow() {
   std::vector<Slot> old(std::max<size_t>(16, table_.size() * 2));
   old.swap(table_);
+  slot_shift_ = static_cast<unsigned>(64 - __builtin_ctzll(table_.size()));
   for (const Slot& slot : old) {
     if (slot.chunk == nullptr) continue;
-    size_t at = slot_of(slot.key, table_.size());
+    size_t at = slot_of(slot.key);
     while (table_[at].chunk != nullptr) at = (at + 1) & (table_.size() - 1);
     table_[at] = slot;
   }
@@ -163,7 +165,7 @@ void Shadow::grow() {
 
 Chunk* Shadow::find(uint64_t key) {
   if (table_.empty()) grow();
-  size_t at = slot_of(key, table_.size());
+  size_t at = slot_of(key);
   while (table_[at].chunk != nullptr) {
     if (table_[at].key == key) return last_ = table_[at].chunk;
     at = (at + 1) & (table_.size() - 1);
@@ -189,7 +191,7 @@ Entries Shadow::refine(Tile tile, unsigned shift) {
     }
     if (width != 2) words[0].who = reinterpret_cast<uint64_t>(entries);
     state = static_cast<uint8_t>((kTileBytes1 + width) | kDirty);
-    tile.chunk->words_only = false;
+    describe_otherwise(tile.chunk);
     if (width <= shift) return {entries, width};
   }
   const unsigned width = (state & kTileStateMask) - kTileBytes1;
@@ -200,7 +202,7 @@ Entries Shadow::refine(Tile tile, unsigned shift) {
     for (unsigned i = 0; i < count; ++i) finer[i] = words[i >> (2 - shift)];
     words[0].who = reinterpret_cast<uint64_t>(finer);
     state = static_cast<uint8_t>((kTileBytes1 + shift) | kDirty);
-    tile.chunk->words_only = false;
+    describe_otherwise(tile.chunk);
     return {finer, shift};
   }
   Origin* entries = fine(tile);
@@ -218,7 +220,23 @@ void Shadow::open_all(Chunk* chunk) {
     if (state != kTileEmpty && state != kTileWords) return;
   }
   std::memset(chunk->states, kTileWords | kDirty, tiles);
-  chunk->words_only = true;
+  set_words_only(chunk, true);
+}
+
+void Shadow::set_words_only(Chunk* chunk, bool words_only) {
+  chunk->words_only = words_only;
+  version_ += !words_only;
+  if (words_only) {
+    if (plain_.empty()) first_plain_ = chunk->key;
+    const uint64_t first = std::min(first_plain_, chunk->key);
+    const uint64_t end = std::max(first_plain_ + plain_.size(), chunk->key + 1);
+    if (end - first > kMostPlain) return;
+    plain_.insert(plain_.begin(), first_plain_ - first, nullptr);
+    plain_.resize(end - first);
+    first_plain_ = first;
+  }
+  const uint64_t place = chunk->key - first_plain_;
+  if (place < plain_.size()) plain_[place] = words_only ? chunk->entries : nullptr;
 }
 
 void Shadow::forget_in_chunk(Chunk* chunk, uint64_t address, uint64_t end) {
@@ -233,7 +251,7 @@ void Shadow::forget_in_chunk(Chunk* chunk, uint64_t address, uint64_t end) {
       if (is_fine(tile.state())) give_fine(tile);
       if (tile.state() & kDirty) std::memset(tile.words(), 0, kWordsPerTile * sizeof(Origin));
       tile.state() = kTileEmpty;
-      chunk->words_only = false;
+      describe_otherwise(chunk);
       continue;
     }
     const unsigned low_bits = from | to;
@@ -264,6 +282,7 @@ void Shadow::clear() {
   }
   used_ = 0;
   last_ = nullptr;
+  plain_.clear();
 }
 
 }  // namespace cuvein

@@ -123,7 +123,7 @@ class Shadow {
   Chunk* chunk(uint64_t key) {
     if (last_ != nullptr && last_->key == key) return last_;
     if (!table_.empty()) {
-      const Slot& slot = table_[slot_of(key, table_.size())];
+      const Slot& slot = table_[slot_of(key)];
       if (slot.key == key && slot.chunk != nullptr) return last_ = slot.chunk;
     }
     return find(key);
@@ -139,13 +139,32 @@ class Shadow {
   // The chunk with this key, or null when there is none.
   Chunk* lookup(uint64_t key) const {
     if (table_.empty()) return nullptr;
-    for (size_t at = slot_of(key, table_.size());; at = (at + 1) & (table_.size() - 1))
+    for (size_t at = slot_of(key);; at = (at + 1) & (table_.size() - 1))
       if (table_[at].key == key || table_[at].chunk == nullptr) return table_[at].chunk;
   }
   uint64_t key_of(uint64_t address) const { return address >> pool_.chunk_bits(); }
+  uint64_t offset_in_chunk(uint64_t address) const {
+    return address & ((uint64_t{1} << pool_.chunk_bits()) - 1);
+  }
   Tile tile_in(Chunk* chunk, uint64_t address) const {
     return {chunk,
             static_cast<unsigned>(address >> kTileBits & ((1u << (pool_.chunk_bits() - kTileBits)) - 1))};
+  }
+
+  // The entries of `words` words from this address on, when the tile has, or can have at once, an entry a
+  // word; otherwise null.
+  Origin* words(uint64_t address, unsigned words) {
+    const Tile tile = tile_in(chunk(key_of(address)), address);
+    const unsigned word = (address & (kTileBytes - 1)) / 4;
+    if ((address & 3) != 0 || word + words > kWordsPerTile || tile.chunk->entries == nullptr) return nullptr;
+    if (!tile.chunk->words_only) {
+      const unsigned state = tile.state() & kTileStateMask;
+      if (state == kTileEmpty)
+        open(tile);
+      else if (state != kTileWords)
+        return nullptr;
+    }
+    return tile.words() + word;
   }
 
   // An empty tile's entries, which are all zero, become valid; with many of them the whole chunk's do.
@@ -160,8 +179,22 @@ class Shadow {
     if (is_fine(now)) give_fine(tile);
     now = static_cast<uint8_t>((now & kDirty) | state);
     tile.origin() = origin;
-    tile.chunk->words_only = false;
+    describe_otherwise(tile.chunk);
   }
+
+  // A tile of the chunk no longer has an entry a word.
+  void describe_otherwise(Chunk* chunk) {
+    if (chunk->words_only) set_words_only(chunk, false);
+  }
+  // The entry of the word at this address, when its chunk has entries for words only and is among those that
+  // are found in no time; otherwise null.
+  Origin* word(uint64_t address) const {
+    const uint64_t place = key_of(address) - first_plain_;
+    if (place >= plain_.size() || plain_[place] == nullptr) return nullptr;
+    return plain_[place] + offset_in_chunk(address) / 4;
+  }
+  // Rises when a chunk ceases to have entries for words only.
+  uint64_t version() const { return version_; }
 
   void forget(uint64_t address, uint64_t bytes);  // these bytes were never accessed
   void clear();                                   // no byte was
@@ -169,16 +202,19 @@ class Shadow {
 
  private:
   static constexpr uint32_t kManyOpened = 1024;
+  static constexpr uint64_t kMostPlain = uint64_t{1} << 16;
 
   static bool is_fine(uint8_t state) {
     return (state & kTileStateMask) == kTileBytes1 || (state & kTileStateMask) == kTileBytes2;
   }
   static Origin* fine(Tile tile) { return reinterpret_cast<Origin*>(tile.words()[0].who); }
   void give_fine(Tile tile) { pool_.give_fine(fine(tile)); }
-  static size_t slot_of(uint64_t key, size_t slots) { return (mix(key) >> 20) & (slots - 1); }
+  // Neighbouring chunks are spread evenly, so that hardly two of them meet.
+  size_t slot_of(uint64_t key) const { return key * 0x9e3779b97f4a7c15u >> slot_shift_; }
   Chunk* find(uint64_t key);
   Entries refine(Tile tile, unsigned shift);
   void open_all(Chunk* chunk);
+  void set_words_only(Chunk* chunk, bool words_only);
   void forget_in_chunk(Chunk* chunk, uint64_t address, uint64_t end);
   void grow();
 
@@ -190,6 +226,12 @@ class Shadow {
   };
   std::vector<Slot> table_;  // open addressing, at most half full
   size_t used_ = 0;
+  unsigned slot_shift_ = 0;  // 64 - log2 of the table's size
+  uint64_t version_ = 0;
+  // Entries of the chunks with words only, by key from first_plain_ on; null: others. Only as many as lie
+  // near one another.
+  std::vector<Origin*> plain_;
+  uint64_t first_plain_ = 0;
 };
 
 }  // namespace cuvein

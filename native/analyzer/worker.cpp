@@ -9,6 +9,10 @@ namespace cuvein {
 
 namespace {
 
+// More than there can be between an access and the lanes after it that are looked for.
+constexpr size_t kSharesAhead = 64;
+constexpr uint32_t kEverySecond = 0xaaaaaaaa;
+
 Launch& find(const OpenLaunches& launches, uint32_t sequence) {
   return *std::find_if(launches.begin(), launches.end(), [&](const auto& open) {
             return open.first == sequence;
@@ -123,11 +127,17 @@ void Worker::decode_access(const RecordHeader& record, Launch& launch, Slice& sl
   if (of_the_block || launch.synchronises.load(std::memory_order_relaxed))
     slice.by_block[share(access.block, workers_)].push_back(
         {static_cast<uint32_t>(slice.accesses.size() - 1), access.active});
-  if (!of_the_block) share_by_address(access, slice);
+  if (of_the_block) return;
+  share_by_address(access, slice);
+  if (workers_ != 1) return;
+  // Memory is to be busy while records are decoded, too: half of the lanes are loaded from here.
+  if (ahead_.launch() == nullptr) ahead_.start(&launch, &launch.part(0, pools_).global);
+  if (ahead_.launch() == &launch) ahead_.look(access, access.active, kEverySecond);
 }
 
 void Worker::decode(const unsigned char* records, const unsigned char* end, const OpenLaunches& launches,
                     Slice& slice) {
+  ahead_.stop();
   Launch* launch = nullptr;
   uint32_t sequence = 0;
   while (records != end) {
@@ -203,18 +213,33 @@ void Worker::by_block(Slice& slice, uint64_t round) {
   }
 }
 
+// Looks at the shares before `end`, as long as few lanes lie ready.
+void Worker::look_ahead(const Slice& slice, const std::vector<Share>& shares, size_t end) {
+  for (; looked_at_ != end && ahead_.ready() < Ahead::kDistance + kWarpLanes; ++looked_at_) {
+    const Access& access = slice.accesses[shares[looked_at_].index];
+    if (access.launch != ahead_.launch()) return;
+    // The others' turn comes when they are this far off.
+    ahead_.look(access, shares[looked_at_].lanes, ahead_.ready() < Ahead::kDistance ? ~0u : 0);
+  }
+}
+
 void Worker::by_address(Slice& slice) {
   const std::vector<Share>& shares = slice.by_address[number_];
+  if (workers_ != 1) ahead_.stop();
   for (size_t i = 0; i < shares.size(); ++i) {
     const Share share = shares[i];
     const Access& access = slice.accesses[share.index];
     Launch& launch = *access.launch;
     Part& part = launch.part(number_, pools_);
-    if (i + 1 < shares.size()) {
-      const Access& next = slice.accesses[shares[i + 1].index];
-      if (next.space == Space::kGlobal && next.kind == RecordKind::kAccess && next.launch == &launch)
-        reuse_.prefetch(next, shares[i + 1].lanes, part.global);
+    if (workers_ != 1) {
+      if (ahead_.launch() != &launch) {
+        ahead_.start(&launch, &part.global);
+        looked_at_ = i;
+      }
+      look_ahead(slice, shares, std::min(shares.size(), i + kSharesAhead));
     }
+    Ahead* const ahead = ahead_.launch() == &launch ? &ahead_ : nullptr;
+    if (ahead != nullptr) ahead->check();
     if (access.kind == RecordKind::kDeviceMalloc) {
       part.global.forget(access.address, static_cast<uint64_t>(access.stride));
       continue;
@@ -227,10 +252,9 @@ void Worker::by_address(Slice& slice) {
     } else if (access.split) {
       reuse_.apply_split(access, share.lanes, part.global, edges, {number_, workers_}, split_lanes_);
     } else {
-      reuse_.apply(access, share.lanes, part.global, edges);
+      reuse_.apply(access, share.lanes, part.global, edges, ahead);
     }
   }
-  reuse_.forget_prefetched();
 }
 
 }  // namespace cuvein

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analyzer/access.h"
+#include "analyzer/ahead.h"
 #include "analyzer/distributions.h"
 #include "analyzer/launch.h"
 #include "analyzer/reuse.h"
@@ -22,12 +23,6 @@ namespace cuvein {
 
 // The open launches, by sequence number.
 using OpenLaunches = std::vector<std::pair<uint32_t, Launch*>>;
-
-// Lanes of a decoded access (its place in the slice) that a worker looks after.
-struct Share {
-  uint32_t index;
-  uint32_t lanes;
-};
 
 struct Slice {
   explicit Slice(unsigned workers) : by_block(workers), by_address(workers) {}
@@ -39,7 +34,14 @@ struct Slice {
 
 class Worker {
  public:
-  Worker(unsigned number, unsigned workers) : number_(number), workers_(workers), lanes_(workers) {}
+  // One worker alone takes so many records through all steps before it goes on to the next.
+  static constexpr unsigned kRecordsOfAStretch = 256;
+
+  Worker(unsigned number, unsigned workers)
+      : number_(number),
+        workers_(workers),
+        ahead_(workers == 1 ? kRecordsOfAStretch * kWarpLanes : kLanesAhead),
+        lanes_(workers) {}
 
   void decode(const unsigned char* records, const unsigned char* end, const OpenLaunches& launches,
               Slice& slice);
@@ -47,10 +49,7 @@ class Worker {
   void by_address(Slice& slice);
   // Before the first by_block of a round: what the round before has left to the other workers is no longer
   // read.
-  void start_round() {
-    snapshots_.clear();
-    reuse_.forget_prefetched();
-  }
+  void start_round() { snapshots_.clear(); }
 
   Pools& pools() { return pools_; }
   std::vector<SplitLane>& split_lanes() { return split_lanes_; }
@@ -58,13 +57,18 @@ class Worker {
  private:
   void decode_access(const RecordHeader& record, Launch& launch, Slice& slice);
   void share_by_address(Access& access, Slice& slice);
+  void look_ahead(const Slice& slice, const std::vector<Share>& shares, size_t end);
+
+  static constexpr unsigned kLanesAhead = 256;
 
   const unsigned number_, workers_;
   Pools pools_;
   Distributions distributions_;
   Reuse reuse_;
+  Ahead ahead_;
   std::deque<PartialSyncs> snapshots_;
   std::vector<SplitLane> split_lanes_;
+  size_t looked_at_ = 0;         // shares of the list at hand
   std::vector<uint32_t> lanes_;  // by worker; all zero between accesses
 };
 

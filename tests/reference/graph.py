@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from cuvein.vocabulary import AccessType, Label, Space
@@ -11,7 +11,7 @@ from cuvein.vocabulary import AccessType, Label, Space
 if TYPE_CHECKING:
     from cuvein.profile.model import LaunchProfile
 
-__all__ = ["Barrier", "Edge", "Graph", "Key", "Node", "graph_of"]
+__all__ = ["Barrier", "Edge", "Graph", "Key", "Node", "differences", "graph_of"]
 
 # (pc from the entry of the kernel, space, type)
 Key = tuple[int, Space, AccessType]
@@ -143,3 +143,27 @@ def graph_of(profile: LaunchProfile) -> Graph:
     for site, barrier in zip(sites, profile.barriers, strict=True):
         graph.barriers[site] = Barrier(barrier.executions, barrier.ordered_bytes)
     return graph
+
+
+def differences(found: Graph, right: Graph) -> list[str]:
+    """Say in what the graphs differ, so that a failure can be read."""
+    told = []
+    for key in sorted({*found.nodes, *right.nodes}):
+        mine, theirs = found.nodes.get(key, Node()), right.nodes.get(key, Node())
+        told += [
+            f"node {key}: {field.name} {getattr(mine, field.name)}, not {getattr(theirs, field.name)}"
+            for field in fields(Node)
+            if getattr(mine, field.name) != getattr(theirs, field.name)
+        ]
+    for name in sorted({*found.edges, *right.edges}, key=repr):
+        edge, other = found.edges.get(name), right.edges.get(name)
+        if edge != other:
+            told.append(f"edge {name}: {edge}, not {other}")
+    for site in sorted({*found.barriers, *right.barriers}):
+        barrier, its = found.barriers.get(site), right.barriers.get(site)
+        if barrier != its:
+            told.append(f"barrier {site}: {barrier}, not {its}")
+    for what in ("accesses", "not_analysed", "unknown_bytes"):
+        if getattr(found, what) != getattr(right, what):
+            told.append(f"{what}: {getattr(found, what)}, not {getattr(right, what)}")
+    return told

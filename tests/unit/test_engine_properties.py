@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from reference.barriers import BlockClocks
 from reference.bulk import accesses
 from reference.engine import profile_bytes
 from reference.generator import Stream, generate
-from reference.graph import Graph, Node, graph_of
+from reference.graph import Graph, differences, graph_of
 from reference.model import analyse
 from reference.records import encode, lanes_of
 from reference.streams import Warp, launch
@@ -52,30 +51,6 @@ class Drawn:
 @st.composite
 def streams(draw: Callable[[st.SearchStrategy[int]], int]) -> Stream:
     return generate(Drawn(draw), draw(st.integers(1, 60)))
-
-
-def differences(found: Graph, right: Graph) -> list[str]:
-    """Say in what the graphs differ, so that a failure can be read."""
-    told = []
-    for key in sorted({*found.nodes, *right.nodes}):
-        mine, theirs = found.nodes.get(key, Node()), right.nodes.get(key, Node())
-        told += [
-            f"node {key}: {field.name} {getattr(mine, field.name)}, not {getattr(theirs, field.name)}"
-            for field in fields(Node)
-            if getattr(mine, field.name) != getattr(theirs, field.name)
-        ]
-    for name in sorted({*found.edges, *right.edges}, key=repr):
-        edge, other = found.edges.get(name), right.edges.get(name)
-        if edge != other:
-            told.append(f"edge {name}: {edge}, not {other}")
-    for site in sorted({*found.barriers, *right.barriers}):
-        barrier, its = found.barriers.get(site), right.barriers.get(site)
-        if barrier != its:
-            told.append(f"barrier {site}: {barrier}, not {its}")
-    for what in ("accesses", "not_analysed", "unknown_bytes"):
-        if getattr(found, what) != getattr(right, what):
-            told.append(f"{what}: {getattr(found, what)}, not {getattr(right, what)}")
-    return told
 
 
 @settings(settings.get_profile("engine"))
