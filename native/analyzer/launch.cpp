@@ -55,26 +55,6 @@ uint32_t BarrierNumbers::number(const BarrierKey& key) {
   return found->second;
 }
 
-Allocations::Allocations(const std::vector<AllocationRange>& ranges) {
-  for (size_t i = 0; i < ranges.size(); ++i) {
-    if (ranges[i].size == 0) continue;
-    const uint64_t last = ranges[i].address + (ranges[i].size - 1);
-    if (last >= ranges[i].address) ranges_.push_back({ranges[i].address, last, static_cast<int64_t>(i)});
-  }
-  std::stable_sort(ranges_.begin(), ranges_.end(),
-                   [](const Range& a, const Range& b) { return a.first < b.first; });
-  // Allocations do not overlap; should a description say so, the lower one keeps the bytes.
-  std::vector<Range> disjoint;
-  for (Range range : ranges_) {
-    if (!disjoint.empty() && range.first <= disjoint.back().last) {
-      if (range.last <= disjoint.back().last) continue;
-      range.first = disjoint.back().last + 1;
-    }
-    disjoint.push_back(range);
-  }
-  ranges_.swap(disjoint);
-}
-
 Allocations::Range Allocations::at(uint64_t address) const {
   const auto above = std::upper_bound(ranges_.begin(), ranges_.end(), address,
                                       [](uint64_t value, const Range& range) { return value < range.first; });

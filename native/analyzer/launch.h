@@ -14,6 +14,7 @@
 #include "analyzer/edges.h"
 #include "analyzer/engine.h"
 #include "analyzer/launch_shape.h"
+#include "analyzer/ranges.h"
 #include "analyzer/shadow.h"
 
 namespace cuvein {
@@ -57,13 +58,10 @@ class BarrierNumbers {
 // Known allocations, by address.
 class Allocations {
  public:
-  explicit Allocations(const std::vector<AllocationRange>& ranges);
+  explicit Allocations(const std::vector<AllocationRange>& allocations) : ranges_(disjoint(allocations)) {}
 
-  // The range around an address in which every byte belongs to one allocation, or to none.
-  struct Range {
-    uint64_t first, last;
-    int64_t index;  // kNoAllocation: none
-  };
+  // The range around an address in which every byte belongs to one allocation, or to none (kNoAllocation).
+  using Range = MemoryRange;
   Range at(uint64_t address) const;
 
  private:

@@ -69,17 +69,17 @@ class Replay {
     const auto sequence = document["sequence"].get<uint64_t>();
     if (sequence > UINT32_MAX || !open_.count(static_cast<uint32_t>(sequence)))
       throw std::invalid_argument("launch " + std::to_string(sequence) + " ends without having begun");
-    if (document["incomplete"].is_null())
-      deliver(static_cast<uint32_t>(sequence), nullptr);
-    else
-      deliver(static_cast<uint32_t>(sequence), document["incomplete"].get<std::string>().c_str());
+    const std::string tensors = document.contains("tensors") ? document["tensors"].dump() : std::string();
+    const bool whole = document["incomplete"].is_null();
+    const std::string incomplete = whole ? std::string() : document["incomplete"].get<std::string>();
+    deliver(static_cast<uint32_t>(sequence), whole ? nullptr : incomplete.c_str(), tensors);
   }
 
-  void deliver(uint32_t sequence, const char* incomplete) {
+  void deliver(uint32_t sequence, const char* incomplete, const std::string& tensors = "") {
     const std::string launch_json = std::move(open_[sequence]);
     open_.erase(sequence);
     const std::string json =
-        profile_document(process_json_, launch_json, engine_.end(sequence), "host", incomplete);
+        profile_document(process_json_, launch_json, engine_.end(sequence), "host", incomplete, tensors);
     if (profile_ && profile_(user_, json.data(), json.size()))
       throw Stop{CUVEIN_STOPPED, "the replay was stopped"};
   }

@@ -1,6 +1,7 @@
 #include "monitor/allocations.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace cuvein {
@@ -23,6 +24,7 @@ std::vector<Allocation> merge(const std::vector<Allocation>& sorted, size_t most
     if (distance != kNever && distance <= widest) {
       merged.back().size = sorted[i].address + sorted[i].size - merged.back().address;
       merged.back().name.clear();
+      merged.back().site.reset();
     } else {
       merged.push_back(sorted[i]);
     }
@@ -30,21 +32,68 @@ std::vector<Allocation> merge(const std::vector<Allocation>& sorted, size_t most
   return merged;
 }
 
+std::string text(const nlohmann::json& document) {
+  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 }  // namespace
+
+void Tensor::name(const std::string& dtype, const std::vector<int64_t>& shape) {
+  const nlohmann::json facts = {{"shape", shape}, {"dtype", dtype}};
+  std::lock_guard<std::mutex> lock(mutex_);
+  facts_ = text(facts);
+}
+
+std::string Tensor::facts() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return facts_;
+}
+
+std::string AllocationList::json(CallSiteTable* sites, const std::vector<bool>* wanted) const {
+  std::string result = "[";
+  for (size_t i = 0; i < allocations_.size(); ++i) {
+    if (i != 0) result += ',';
+    if (wanted != nullptr && !(*wanted)[i]) {
+      result += "null";
+      continue;
+    }
+    const Allocation& allocation = allocations_[i];
+    nlohmann::json document = {
+        {"address", allocation.address},
+        {"size", allocation.size},
+        {"kind", cuvein::name(allocation.kind)},
+        {"name", allocation.name.empty() ? nlohmann::json() : nlohmann::json(allocation.name)}};
+    if (allocation.parent >= 0) document["parent"] = allocation.parent;
+    const int site = sites->add(allocation.site);
+    if (site >= 0) document["site"] = site;
+    const std::string facts = allocation.tensor ? allocation.tensor->facts() : "";
+    if (!facts.empty()) document.update(nlohmann::json::parse(facts));
+    result += text(document);
+  }
+  return result + "]";
+}
 
 const std::string& AllocationList::json() const {
   std::call_once(once_, [this] {
-    nlohmann::json array = nlohmann::json::array();
-    for (const Allocation& allocation : allocations_) {
-      array.push_back(
-          {{"address", allocation.address},
-           {"size", allocation.size},
-           {"kind", cuvein::name(allocation.kind)},
-           {"name", allocation.name.empty() ? nlohmann::json() : nlohmann::json(allocation.name)}});
+    // Before the text is made, so that a name that comes meanwhile is told twice rather than never.
+    for (size_t i = 0; i < allocations_.size(); ++i) {
+      const auto& tensor = allocations_[i].tensor;
+      if (tensor && tensor->facts().empty()) unnamed_.push_back(static_cast<int>(i));
     }
-    json_ = array.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    json_ = json(&sites_, nullptr);
   });
   return json_;
+}
+
+std::string AllocationList::amendments() const {
+  nlohmann::json list = nlohmann::json::array();
+  for (const int index : unnamed_) {
+    const std::string facts = allocations_[static_cast<size_t>(index)].tensor->facts();
+    if (facts.empty()) continue;
+    list.push_back(nlohmann::json::parse(facts));
+    list.back()["allocation"] = index;
+  }
+  return list.empty() ? "" : text(list);
 }
 
 void Allocations::add(const Allocation& allocation) {
@@ -65,13 +114,93 @@ void Allocations::add(const Allocation& allocation) {
 
 void Allocations::remove(uint64_t address) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (alive_.erase(address) != 0) list_.reset();
+  const auto found = alive_.find(address);
+  if (found == alive_.end()) return;
+  forget_tensors(address, found->second.size);
+  alive_.erase(found);
+  list_.reset();
 }
 
 void Allocations::remove_range(uint64_t address, uint64_t size) {
   std::lock_guard<std::mutex> lock(mutex_);
+  forget_tensors(address, size);
   alive_.erase(alive_.lower_bound(address), alive_.lower_bound(address + size));
   list_.reset();
+}
+
+// Those that a byte of the range lies in.
+void Allocations::forget_tensors(uint64_t address, uint64_t size) {
+  auto first = tensors_.lower_bound(address);
+  if (first != tensors_.begin()) {
+    const auto before = std::prev(first);
+    if (before->first + before->second.size > address) first = before;
+  }
+  tensors_.erase(first, tensors_.lower_bound(address + size));
+}
+
+void Allocations::create_tensor(uint64_t address, uint64_t size, std::shared_ptr<const CallSite> site) {
+  if (size == 0) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  forget_tensors(address, size);
+  tensors_[address] = {address, size,           AllocationKind::kTensor, "", std::move(site),
+                       std::make_shared<Tensor>()};
+  list_.reset();
+}
+
+bool Allocations::name_tensor(uint64_t address, uint64_t size, const std::string& dtype,
+                              const std::vector<int64_t>& shape) {
+  std::shared_ptr<Tensor> tensor;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = tensors_.find(address);
+    if (found == tensors_.end() || found->second.size < size) return false;
+    tensor = found->second.tensor;
+  }
+  tensor->name(dtype, shape);
+  return true;
+}
+
+void Allocations::destroy_tensor(uint64_t address) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (tensors_.erase(address) != 0) list_.reset();
+}
+
+// Each may cut what it lies in into two, and the GPU engine knows so many ranges.
+void Allocations::add_tensors(std::vector<Allocation>* all) const {
+  const size_t most = (kMost - all->size()) / 2;
+  std::vector<const Allocation*> chosen;
+  chosen.reserve(tensors_.size());
+  for (const auto& [address, tensor] : tensors_) chosen.push_back(&tensor);
+  if (chosen.size() > most) {
+    const auto larger = [](const Allocation* a, const Allocation* b) { return a->size > b->size; };
+    std::nth_element(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(most), chosen.end(), larger);
+    chosen.resize(most);
+    std::sort(chosen.begin(), chosen.end(),
+              [](const Allocation* a, const Allocation* b) { return a->address < b->address; });
+  }
+  std::vector<Allocation> merged;
+  merged.reserve(all->size() + chosen.size());
+  auto next = chosen.begin();
+  for (size_t i = 0; i < all->size(); ++i) {
+    const size_t index = merged.size();
+    merged.push_back(std::move((*all)[i]));
+    const uint64_t first = merged[index].address;
+    uint64_t last = first + merged[index].size;
+    while (next != chosen.end() && (*next)->address < first) ++next;
+    for (; next != chosen.end() && (*next)->address < last; ++next) {
+      const uint64_t end = (*next)->address + (*next)->size;
+      // Memory that is mapped piece by piece is one to those who use it.
+      while (end > last && i + 1 < all->size() && (*all)[i + 1].address == last &&
+             (*all)[i + 1].kind == AllocationKind::kMapped && merged[index].kind == AllocationKind::kMapped) {
+        last += (*all)[++i].size;
+        merged[index].size = last - first;
+      }
+      if (end > last) continue;  // from another time
+      merged.push_back(**next);
+      merged.back().parent = static_cast<int>(index);
+    }
+  }
+  all->swap(merged);
 }
 
 std::shared_ptr<const AllocationList> Allocations::list() {
@@ -80,7 +209,9 @@ std::shared_ptr<const AllocationList> Allocations::list() {
     std::vector<Allocation> all;
     all.reserve(alive_.size());
     for (const auto& [address, allocation] : alive_) all.push_back(allocation);
-    list_ = std::make_shared<const AllocationList>(all.size() > kMost ? merge(all, kMost) : std::move(all));
+    if (all.size() > kMost) all = merge(all, kMost);
+    if (!tensors_.empty()) add_tensors(&all);
+    list_ = std::make_shared<const AllocationList>(std::move(all));
   }
   return list_;
 }

@@ -9,29 +9,58 @@
 #include <vector>
 
 #include "model/vocabulary.h"
+#include "monitor/call_site.h"
 
 namespace cuvein {
+
+// What is known of an array that a framework keeps in a part of an allocation. The framework may say what it is
+// after the first kernel that uses it was launched.
+class Tensor {
+ public:
+  void name(const std::string& dtype, const std::vector<int64_t>& shape);
+  // As JSON, `{"shape":[..],"dtype":".."}`; empty while not known.
+  std::string facts() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::string facts_;
+};
 
 struct Allocation {
   uint64_t address;
   uint64_t size;
   AllocationKind kind;
   std::string name;  // of a variable of a module; empty: none
+  std::shared_ptr<const CallSite> site;
+  std::shared_ptr<Tensor> tensor;
+  int parent = -1;  // in the list: of a tensor
 };
 
-// The allocations alive at some moment, by address, with their spelling in a launch document. Shared by all
-// launches between two changes, so that many launches over many allocations cost little.
+// The allocations alive at some moment, by address, a tensor after what it lies in. Shared by all launches
+// between two changes, so that many launches over many allocations cost little.
 class AllocationList {
  public:
   explicit AllocationList(std::vector<Allocation> allocations) : allocations_(std::move(allocations)) {}
 
   const std::vector<Allocation>& allocations() const { return allocations_; }
-  const std::string& json() const;  // made at its first use
+
+  // Their spelling in a launch document, which numbers their sites as *sites does. Where `wanted` is given, all
+  // others are null.
+  std::string json(CallSiteTable* sites, const std::vector<bool>* wanted) const;
+
+  // The same of all; made at its first use.
+  const std::string& json() const;
+  const CallSiteTable& sites() const { return sites_; }  // of json()
+  // What has become known of tensors since json() was made, as a list of {"allocation":..,"shape":..,"dtype":..};
+  // empty: nothing.
+  std::string amendments() const;
 
  private:
   const std::vector<Allocation> allocations_;
   mutable std::once_flag once_;
   mutable std::string json_;
+  mutable CallSiteTable sites_;
+  mutable std::vector<int> unnamed_;  // tensors of which json_ says nothing
 };
 
 class Allocations {
@@ -40,14 +69,26 @@ class Allocations {
   void remove(uint64_t address);
   void remove_range(uint64_t address, uint64_t size);  // all that start in it
 
-  // What is alive now. Of more than kMost allocations the nearest neighbours of a kind are reported as one.
+  // Tensors. One that is created takes the place of those it overlaps: that they are gone was missed.
+  void create_tensor(uint64_t address, uint64_t size, std::shared_ptr<const CallSite> site);
+  // False when there is no such tensor.
+  bool name_tensor(uint64_t address, uint64_t size, const std::string& dtype,
+                   const std::vector<int64_t>& shape);
+  void destroy_tensor(uint64_t address);
+
+  // What is alive now. Of more than kMost allocations the nearest neighbours of a kind are reported as one, and
+  // of many tensors the largest are reported.
   std::shared_ptr<const AllocationList> list();
 
  private:
   static constexpr size_t kMost = 2048;
 
+  void forget_tensors(uint64_t address, uint64_t size);
+  void add_tensors(std::vector<Allocation>* all) const;
+
   std::mutex mutex_;
   std::map<uint64_t, Allocation> alive_;
+  std::map<uint64_t, Allocation> tensors_;
   std::shared_ptr<const AllocationList> list_;  // null after a change
 };
 

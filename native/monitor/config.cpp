@@ -59,6 +59,7 @@ Config from_json(const nlohmann::json& document) {
   config.profile_from_start = document.value("profile_from_start", true);
   config.nvtx_include = document.value("nvtx_include", std::vector<std::string>());
   config.allocations = document.value("allocations", true);
+  config.call_sites = document.value("call_sites", false);
   const uint64_t wanted = document.value("ring_bytes", kDefaultRing);
   config.ring_bytes = kSmallestRing;
   while (config.ring_bytes < std::min(wanted, kLargestRing)) config.ring_bytes *= 2;

@@ -26,6 +26,7 @@ struct Config {
   bool profile_from_start = true;
   std::vector<std::string> nvtx_include;
   bool allocations = true;
+  bool call_sites = false;  // find out where on the host launches and allocations are asked for
   uint64_t ring_bytes = 0;  // a power of two
 };
 

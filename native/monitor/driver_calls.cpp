@@ -88,7 +88,7 @@ void Monitor::on_driver(Sanitizer_CallbackId id, const Sanitizer_CallbackData& d
     case SANITIZER_CBID_DRIVER_API_cuMemMap:
       if (!enters && succeeded(data) && config_.allocations) {
         const auto& map = parameters<cuMemMap_params>(data);
-        allocations_.add({map.ptr, map.size, AllocationKind::kMapped, ""});
+        allocations_.add({map.ptr, map.size, AllocationKind::kMapped, "", site(), nullptr});
       }
       break;
     case SANITIZER_CBID_DRIVER_API_cuMemUnmap:

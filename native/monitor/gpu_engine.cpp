@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "analyzer/ranges.h"
 #include "monitor/sanitizer.h"
 #include "patches/channel.h"
 
@@ -13,7 +14,7 @@ using gpu::kMultiprocessors;
 constexpr uint32_t kMostPages = 1u << (gpu::kDirectoryBits - 1);
 constexpr uint32_t kSparePages = 32;  // for memory that nobody told of
 constexpr uint32_t kPagesAtATime = 32;
-constexpr size_t kRangeLists = 8;
+constexpr size_t kRangeLists = 64;
 constexpr unsigned kFewestClockBits = 8;
 
 constexpr const char* kNoMemory = "its memory did not suffice";
@@ -126,7 +127,8 @@ bool GpuEngine::provide_pages(const Launch& launch, unsigned shift, Sanitizer_St
                               std::string* reason) {
   if (known_list_ != launch.allocations.get() || known_shift_ != shift) {
     const uint64_t reach = uint64_t{1} << (gpu::kPageEntriesBits + shift);
-    for (const Allocation& allocation : launch.allocations->allocations())
+    for (const Allocation& allocation : launch.allocations->allocations()) {
+      if (allocation.parent >= 0) continue;
       for (uint64_t at = allocation.address / reach * reach; at < allocation.address + allocation.size;
            at += reach) {
         known_pages_.insert(gpu::directory_key(at, shift));
@@ -135,6 +137,7 @@ bool GpuEngine::provide_pages(const Launch& launch, unsigned shift, Sanitizer_St
           return false;
         }
       }
+    }
     known_list_ = launch.allocations.get();
     known_shift_ = shift;
   }
@@ -203,16 +206,10 @@ int GpuEngine::provide_ranges(const Launch& launch) {
   ranges.list = launch.allocations;
   ranges.version = ++range_version_;
   ranges.count = 0;
-  // Sorted by address. Should allocations overlap, the lower one keeps the bytes, as in the host engine.
-  uint64_t end = 0;
-  uint64_t number = 0;
-  for (const Allocation& allocation : launch.allocations->allocations()) {
-    ++number;
-    const uint64_t first = std::max(allocation.address, end);
-    const uint64_t last = allocation.address + allocation.size;
-    if (first >= last || ranges.count == gpu::kMostRanges) continue;
-    target[ranges.count++] = {first, (last - first) << gpu::kRangeShift | number};
-    end = last;
+  for (const MemoryRange& range : disjoint(launch.shape().allocations)) {
+    if (ranges.count == gpu::kMostRanges) break;
+    target[ranges.count++] = {range.first, (range.last - range.first + 1) << gpu::kRangeShift |
+                                               static_cast<uint64_t>(range.index + 1)};
   }
   return free;
 }

@@ -7,6 +7,7 @@
 
 #include "monitor/config.h"
 #include "monitor/monitor.h"
+#include "monitor/program.h"
 
 namespace {
 
@@ -14,6 +15,8 @@ namespace {
 cuvein::Monitor* monitor = nullptr;
 
 }  // namespace
+
+cuvein::Monitor* cuvein::monitor_of_process() { return monitor; }
 
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   if (monitor != nullptr) return 1;

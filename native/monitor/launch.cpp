@@ -31,7 +31,7 @@ LaunchShape Launch::shape() const {
   return shape;
 }
 
-std::string Launch::document(const DeviceFacts& device) const {
+std::string Launch::document(const std::vector<bool>* wanted) const {
   const Kernel& kernel = *entry->kernel;
   const bool clustered = static_cast<uint64_t>(cluster[0]) * cluster[1] * cluster[2] > 1;
   nlohmann::json document = {
@@ -56,8 +56,19 @@ std::string Launch::document(const DeviceFacts& device) const {
   // The long lists are spelled once and shared by launches, so they are put in as text.
   text.pop_back();
   text += ",\"functions\":" + entry->functions;
-  text += ",\"allocations\":" + (allocations ? allocations->json() : std::string("[]")) + "}";
-  return text;
+  CallSiteTable sites;
+  std::string list = "[]";
+  if (allocations && wanted != nullptr) {
+    list = allocations->json(&sites, wanted);
+  } else if (allocations) {
+    list = allocations->json();
+    sites = allocations->sites();
+  }
+  text += ",\"allocations\":" + list;
+  const int number = sites.add(site);
+  if (number >= 0) text += ",\"site\":" + std::to_string(number);
+  if (!sites.empty()) text += "," + sites.json();
+  return text + "}";
 }
 
 LaunchSlots::LaunchSlots() {

@@ -46,6 +46,7 @@ struct Launch {
   CUstream stream_handle = nullptr;
   std::optional<std::array<int64_t, 3>> graph;  // instantiated graph, replay, node
   std::shared_ptr<const AllocationList> allocations;
+  std::shared_ptr<const CallSite> site;
 
   // When the GPU engine may take the launch; else why it may not, if that was to be.
   std::shared_ptr<GpuEngine> gpu;
@@ -59,10 +60,11 @@ struct Launch {
   uint64_t threads = 0;                  // that have to end
   uint64_t ended = 0;                    // that have ended
   bool begun = false;                    // known to the engine and the trace
-  std::string json;                      // the Launch document, while begun
+  DeviceFacts device;                    // while begun
 
   LaunchShape shape() const;
-  std::string document(const DeviceFacts& device) const;
+  // The Launch document; where `wanted` is given, with null for all other allocations.
+  std::string document(const std::vector<bool>* wanted) const;
 };
 
 // The open launches of a context, by the numbers that their records carry: a slot for each launch, or for

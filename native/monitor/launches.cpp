@@ -3,6 +3,7 @@
 
 #include "monitor/driver_calls.h"
 #include "monitor/monitor.h"
+#include "monitor/program.h"
 #include "monitor/replay.h"
 #include "monitor/sanitizer.h"
 #include "patches/channel.h"
@@ -102,6 +103,8 @@ const void* Monitor::observe(const Sanitizer_LaunchData& data, const Sanitizer_G
   launch->stream_handle = node != nullptr ? data.apiStream : data.stream;
   launch->stream = context->stream(launch->stream_handle);
   launch->allocations = allocations_.list();
+  launch->site = site();
+  if (config_.call_sites) ask_program();
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (node != nullptr) {

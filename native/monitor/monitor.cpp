@@ -29,6 +29,32 @@ Monitor::Monitor(Config config)
   problem(selection_.problem());
 }
 
+std::shared_ptr<const CallSite> Monitor::site(Inner inner) const {
+  return config_.call_sites ? call_site(inner) : nullptr;
+}
+
+void Monitor::tensor_created(uint64_t address, uint64_t size) {
+  if (config_.call_sites && !abandoned_) allocations_.create_tensor(address, size, site(Inner::kHook));
+}
+
+bool Monitor::tensor_named(uint64_t address, uint64_t size, const std::string& dtype,
+                           const std::vector<int64_t>& shape) {
+  return allocations_.name_tensor(address, size, dtype, shape);
+}
+
+void Monitor::tensor_destroyed(uint64_t address) { allocations_.destroy_tensor(address); }
+
+std::string Monitor::describe() {
+  Launch launch;
+  launch.allocations = allocations_.list();
+  CallSiteTable sites;
+  const std::vector<bool> all(launch.allocations->allocations().size(), true);
+  const std::string list = launch.allocations->json(&sites, &all);
+  const int number = sites.add(site());
+  return "{\"allocations\":" + list + ",\"site\":" + (number < 0 ? "null" : std::to_string(number)) + "," +
+         sites.json() + "}";
+}
+
 void Monitor::attach() {
   const std::string missing = sanitizer().load(config_.sanitizer);
   arm();
@@ -176,7 +202,7 @@ void Monitor::module_loaded(const Sanitizer_ResourceModuleData& data) {
     uint64_t address = 0, size = 0;
     if (module->variables.size() == kMostVariables) break;
     if (!variable_address(data.module, variable.symbol.c_str(), &address, &size)) continue;
-    allocations_.add({address, size, AllocationKind::kModule, demangle(variable.symbol)});
+    allocations_.add({address, size, AllocationKind::kModule, demangle(variable.symbol), nullptr, nullptr});
     module->variables.push_back(address);
   }
 }
@@ -202,7 +228,7 @@ void Monitor::on_allocation(const Sanitizer_ResourceMemoryData& data, bool pool)
   } else if (pool || data.memoryPool != nullptr) {
     kind = AllocationKind::kPool;
   }
-  allocations_.add({data.address, data.size, kind, ""});
+  allocations_.add({data.address, data.size, kind, "", site(), nullptr});
 }
 
 // The program may leave without ceremony once it knows that its work is done, so the profiles are made to be

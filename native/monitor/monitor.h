@@ -32,6 +32,14 @@ class Monitor {
   // From now on nothing is done: this is the child of a fork, and what it sees belongs to its parent.
   void abandon();
 
+  // What the Python side in the program tells; see program.cpp.
+  void tensor_created(uint64_t address, uint64_t size);
+  bool tensor_named(uint64_t address, uint64_t size, const std::string& dtype,
+                    const std::vector<int64_t>& shape);
+  void tensor_destroyed(uint64_t address);
+  // The allocations and the call site that a launch of the calling thread would be told of now, as JSON.
+  std::string describe();
+
   void callback(Sanitizer_CallbackDomain domain, Sanitizer_CallbackId id, const void* data);
 
  private:
@@ -48,6 +56,7 @@ class Monitor {
   void context_destroyed(CUcontext handle);
   const void* observe(const Sanitizer_LaunchData& data, const Sanitizer_GraphNodeLaunchData* node,
                       uint32_t sequence);
+  std::shared_ptr<const CallSite> site(Inner inner = Inner::kDriver) const;
   void arm();
   void await_observed(CUcontext handle, Module* module);
   bool enable(Sanitizer_SubscriberHandle subscriber);

@@ -2,7 +2,9 @@
 
 #include <nvtx3/nvToolsExt.h>
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <unordered_map>
@@ -35,8 +37,15 @@ State& state() {
   return *instance;
 }
 
-// The ranges this thread pushed, by domain: included or not.
-thread_local std::unordered_map<nvtxDomainHandle_t, std::vector<bool>> pushed;
+struct Pushed {
+  nvtxDomainHandle_t domain;
+  std::string name;
+  bool included;
+};
+
+// The ranges this thread pushed, of all domains in order; their number by domain.
+thread_local std::vector<Pushed> pushed;
+thread_local std::unordered_map<nvtxDomainHandle_t, int> depths;
 thread_local uint64_t pushed_included = 0;
 
 std::string narrow(const wchar_t* text) {
@@ -67,19 +76,20 @@ bool included(nvtxDomainHandle_t handle, const std::string& name) {
   return s.names.count(name) != 0 || (domain != nullptr && s.names.count(domain->name + "@" + name) != 0);
 }
 
-int push(nvtxDomainHandle_t domain, const std::string& name) {
-  std::vector<bool>& stack = pushed[domain];
-  stack.push_back(included(domain, name));
-  pushed_included += stack.back();
-  return static_cast<int>(stack.size()) - 1;
+int push(nvtxDomainHandle_t domain, std::string name) {
+  const bool counts = included(domain, name);
+  pushed_included += counts;
+  pushed.push_back({domain, std::move(name), counts});
+  return depths[domain]++;
 }
 
 int pop(nvtxDomainHandle_t domain) {
-  std::vector<bool>& stack = pushed[domain];
-  if (stack.empty()) return -1;
-  pushed_included -= stack.back();
-  stack.pop_back();
-  return static_cast<int>(stack.size());
+  const auto last = std::find_if(pushed.rbegin(), pushed.rend(),
+                                 [domain](const Pushed& range) { return range.domain == domain; });
+  if (last == pushed.rend()) return -1;
+  pushed_included -= last->included;
+  pushed.erase(std::next(last).base());
+  return --depths[domain];
 }
 
 nvtxRangeId_t start(nvtxDomainHandle_t domain, const std::string& name) {
@@ -148,6 +158,16 @@ void include_ranges(const std::vector<std::string>& names) {
 
 bool in_included_range() { return pushed_included != 0 || state().open != 0; }
 
+std::vector<std::string> pushed_ranges() {
+  std::vector<std::string> names;
+  names.reserve(pushed.size());
+  for (const Pushed& range : pushed) {
+    const auto* domain = reinterpret_cast<const Domain*>(range.domain);
+    names.push_back(domain != nullptr ? domain->name + "@" + range.name : range.name);
+  }
+  return names;
+}
+
 }  // namespace cuvein
 
 // Entry point that NVTX calls at the program's first use of it (NVTX_INJECTION64_PATH), CUDA or not.
@@ -155,7 +175,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     NvtxGetExportTableFunc_t get_table) {
   using namespace cuvein;
   const std::optional<Config> config = read_config();
-  if (!config || config->nvtx_include.empty()) return 1;
+  if (!config || (config->nvtx_include.empty() && !config->call_sites)) return 1;
   const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(get_table(NVTX_ETID_CALLBACKS));
   if (callbacks == nullptr) return 1;
   include_ranges(config->nvtx_include);

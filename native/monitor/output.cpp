@@ -16,6 +16,22 @@ std::string text(const nlohmann::json& document) {
   return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// Which allocations of the launch its graph refers to, and what those lie in.
+std::vector<bool> touched(const Launch& launch, const Graph& graph) {
+  if (!launch.allocations) return {};
+  const std::vector<Allocation>& all = launch.allocations->allocations();
+  std::vector<bool> result(all.size());
+  for (const Node& node : graph.nodes) {
+    for (const auto& [index, bytes] : node.allocation_bytes) {
+      if (index < 0 || static_cast<size_t>(index) >= all.size()) continue;
+      result[static_cast<size_t>(index)] = true;
+      const int parent = all[static_cast<size_t>(index)].parent;
+      if (parent >= 0) result[static_cast<size_t>(parent)] = true;
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 Output::Output(const Config& config) : config_(config) {
@@ -78,11 +94,11 @@ void Output::begin(Launch* launch, const DeviceFacts& device) {
   std::lock_guard<std::mutex> lock(mutex_);
   open_trace();
   store_module(launch->entry->code.get());
-  launch->json = launch->document(device);
+  launch->device = device;
   launch->begun = true;
   if (trace_) {
     trace_dirty_ = true;
-    if (!trace_->begin(launch->json)) trace_failed();
+    if (!trace_->begin(launch->document(nullptr))) trace_failed();
   }
   if (config_.analyse && !folder_.empty()) {
     if (!engine_) engine_ = std::make_unique<Engine>(config_.workers);
@@ -113,7 +129,9 @@ void Output::end(Launch* launch, const char* incomplete) {
     end.launch = launch->sequence;
     send(&end, sizeof end);
   }
-  if (trace_ && !trace_->end(launch->sequence, incomplete)) trace_failed();
+  if (trace_ && !trace_->end(launch->sequence, incomplete,
+                             launch->allocations ? launch->allocations->amendments() : ""))
+    trace_failed();
   if (engine_) {
     Graph graph = engine_->end(launch->sequence);
     if (incomplete == nullptr && !damage_.empty()) incomplete = damage_.c_str();
@@ -140,9 +158,10 @@ void Output::end(Launch* launch, const char* incomplete) {
 void Output::write_profile(const Launch& launch, const Graph& graph, const char* incomplete) {
   char name[40];
   std::snprintf(name, sizeof name, "/launch-%06" PRIu32 ".json", launch.sequence);
+  const std::vector<bool> wanted = touched(launch, graph);
   std::string error;
   if (write_atomically(folder_ + name,
-                       profile_document(text(process()), launch.json, graph,
+                       profile_document(text(process()), launch.document(&wanted), graph,
                                         launch.ended_on_gpu ? "gpu" : "host", incomplete),
                        &error)) {
     ++profiles_;

@@ -84,6 +84,68 @@ class Kept {
   std::vector<int64_t> new_index_;
 };
 
+bool refers(const Json& value, const char* key, size_t size) {
+  const auto found = value.find(key);
+  return found != value.end() && found->is_number_unsigned() && found->get<uint64_t>() < size;
+}
+
+void renumber(Json* list, const char* key, const Kept& kept) {
+  for (Json& value : *list)
+    if (value.is_object() && refers(value, key, kept.size())) value[key] = kept[value[key].get<size_t>()];
+}
+
+// What the launch's tensors lie in.
+void keep_parents(const Json& launch, Kept* allocations) {
+  const Json& table = launch["allocations"];
+  for (size_t index = 0; index < table.size(); ++index) {
+    if ((*allocations)[index] < 0 || !table[index].is_object()) continue;
+    if (refers(table[index], "parent", table.size())) allocations->keep(table[index]["parent"].get<size_t>());
+  }
+}
+
+// Call sites are those of the launch and of the allocations that are left, files those of the frames there.
+void keep_sites(Json* launch) {
+  if (!launch->contains("sites") || !launch->contains("host_modules")) return;
+  Kept sites(launch, "sites");
+  if (refers(*launch, "site", sites.size())) sites.keep((*launch)["site"].get<size_t>());
+  for (const Json& allocation : (*launch)["allocations"])
+    if (refers(allocation, "site", sites.size())) sites.keep(allocation["site"].get<size_t>());
+  sites.apply();
+  if (refers(*launch, "site", sites.size())) (*launch)["site"] = sites[(*launch)["site"].get<size_t>()];
+  renumber(&(*launch)["allocations"], "site", sites);
+
+  Kept modules(launch, "host_modules");
+  const auto frames = [](Json& site) -> Json* {
+    return site.is_object() && site.contains("native") && site["native"].is_array() ? &site["native"] : nullptr;
+  };
+  for (Json& site : (*launch)["sites"]) {
+    if (Json* list = frames(site)) {
+      for (const Json& frame : *list)
+        if (frame.is_object() && refers(frame, "module", modules.size()))
+          modules.keep(frame["module"].get<size_t>());
+    }
+  }
+  modules.apply();
+  for (Json& site : (*launch)["sites"])
+    if (Json* list = frames(site)) renumber(list, "module", modules);
+}
+
+void amend(Json* launch, const std::string& text) {
+  const Json tensors = Json::parse(text, nullptr, false);
+  auto table = launch->find("allocations");
+  if (!tensors.is_array() || table == launch->end() || !table->is_array())
+    throw std::invalid_argument("the list of tensors makes no sense");
+  for (const Json& tensor : tensors) {
+    if (!tensor.is_object() || !refers(tensor, "allocation", table->size()) || !tensor.contains("shape") ||
+        !tensor.contains("dtype"))
+      throw std::invalid_argument("the list of tensors makes no sense");
+    Json& allocation = (*table)[tensor["allocation"].get<size_t>()];
+    if (!allocation.is_object()) continue;
+    allocation["shape"] = tensor["shape"];
+    allocation["dtype"] = tensor["dtype"];
+  }
+}
+
 struct FunctionRange {
   int64_t offset, size;
   size_t index;
@@ -206,7 +268,8 @@ void write_coverage(Text* text, const Graph& graph, uint64_t device_launches) {
 }  // namespace
 
 std::string profile_document(const std::string& process_json, const std::string& launch_json,
-                             const Graph& graph, const char* engine, const char* incomplete) {
+                             const Graph& graph, const char* engine, const char* incomplete,
+                             const std::string& tensors) {
   const Json process = parse(process_json, "process");
   Json launch = parse(launch_json, "launch");
   if (!process.contains("id") || !process["id"].is_string())
@@ -214,6 +277,7 @@ std::string profile_document(const std::string& process_json, const std::string&
   if (!launch.contains("sequence") || !launch["sequence"].is_number_unsigned())
     throw std::invalid_argument("the launch document has no \"sequence\"");
 
+  if (!tensors.empty()) amend(&launch, tensors);
   Kept functions(&launch, "functions");
   Kept allocations(&launch, "allocations");
   if (functions.size() == 0)
@@ -239,7 +303,10 @@ std::string profile_document(const std::string& process_json, const std::string&
   }
   const uint64_t launches_of_device = device_launches(launch["functions"], graph.nodes, places);
   functions.apply();
+  keep_parents(launch, &allocations);
   allocations.apply();
+  renumber(&launch["allocations"], "parent", allocations);
+  keep_sites(&launch);
 
   const std::string id =
       process["id"].get<std::string>() + "-" + std::to_string(launch["sequence"].get<uint64_t>());

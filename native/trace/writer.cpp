@@ -86,13 +86,17 @@ class TraceWriter::Implementation {
     return std::chrono::steady_clock::now() - flushed_ < kChunkAge || flush();
   }
 
-  bool end(uint32_t launch, const char* incomplete) {
+  bool end(uint32_t launch, const char* incomplete, const std::string& tensors) {
     if (!usable()) return false;
     if (!open_launches_.count(launch)) return refuse("launch " + std::to_string(launch) + " is not open");
     nlohmann::ordered_json document;
     document["sequence"] = launch;
     document["incomplete"] = nullptr;
     if (incomplete) document["incomplete"] = incomplete;
+    if (!tensors.empty()) {
+      document["tensors"] = nlohmann::ordered_json::parse(tensors, nullptr, false);
+      if (document["tensors"].is_discarded()) return refuse("the list of tensors is not JSON");
+    }
     const std::string text = document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     if (!flush() || !chunk(ChunkKind::kLaunchEnd, text.data(), text.size())) return false;
     open_launches_.erase(launch);
@@ -273,8 +277,8 @@ bool TraceWriter::begin(const std::string& launch_json) { return implementation_
 bool TraceWriter::records(const void* records, size_t bytes) {
   return implementation_->records(records, bytes);
 }
-bool TraceWriter::end(uint32_t launch, const char* incomplete) {
-  return implementation_->end(launch, incomplete);
+bool TraceWriter::end(uint32_t launch, const char* incomplete, const std::string& tensors) {
+  return implementation_->end(launch, incomplete, tensors);
 }
 bool TraceWriter::flush() { return implementation_->flush(); }
 bool TraceWriter::close() { return implementation_->close(); }

@@ -28,7 +28,8 @@ class TraceWriter {
   bool module(const void* cubin, size_t bytes);  // kept once, by its SHA-256
   bool begin(const std::string& launch_json);
   bool records(const void* records, size_t bytes);  // whole records of open launches
-  bool end(uint32_t launch, const char* incomplete);
+  // `tensors`: what became known of its tensors after begin(), a JSON list; may be empty.
+  bool end(uint32_t launch, const char* incomplete, const std::string& tensors = "");
   bool flush();  // everything so far is on its way to the disk as whole chunks
   bool close();  // writes the end mark; false when anything was lost
   bool broken() const;

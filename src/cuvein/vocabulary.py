@@ -123,7 +123,11 @@ class Instruction(enum.IntEnum):
 
 
 class AllocationKind(enum.IntEnum):
-    """Where an allocation came from (``MAPPED``: the virtual memory management calls)."""
+    """Where an allocation came from.
+
+    ``MAPPED``: the virtual memory management calls. ``TENSOR``: it is an array of a framework, which keeps it
+    in a part of another allocation.
+    """
 
     UNKNOWN = 0
     DEVICE = 1
@@ -134,3 +138,4 @@ class AllocationKind(enum.IntEnum):
     MODULE = 6
     DEVICE_HEAP = 7
     PEER = 8
+    TENSOR = 9

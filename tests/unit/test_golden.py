@@ -18,7 +18,8 @@ pytestmark = pytest.mark.skipif(
 @pytest.mark.parametrize("name", golden.names())
 def test_replay_gives_the_committed_profiles(name: str, workers: int) -> None:
     found = golden.replayed(golden.trace_file(name), workers)
-    assert b"".join(encode(profile) for profile in found) == golden.profile_file(name).read_bytes()
+    # What the format has gained since they were committed is not in the files.
+    assert [encode(profile) for profile in found] == [encode(profile) for profile in golden.profiles(name)]
 
 
 @pytest.mark.parametrize("name", golden.names())

@@ -18,6 +18,7 @@ ALLOWED = {
     "trace": {"vocabulary", "native", "profile"},
     "source": {"vocabulary", "native", "profile", "trace"},
     "collect": SERVICES,
+    "inprocess": set(),
     "graph": SERVICES,
     "patterns": SERVICES | {"graph"},
     "findings": SERVICES | {"graph", "patterns"},

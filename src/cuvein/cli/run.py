@@ -135,6 +135,15 @@ def run(
             rich_help_panel=_OUTPUT,
         ),
     ] = Keep.NONE,
+    call_sites: Annotated[
+        bool,
+        typer.Option(
+            "--call-sites",
+            help="Also record where the program asks for launches and memory: calls in C++ and Python, NVTX "
+            "ranges, PyTorch operators, tensors.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = False,
     quiet: Annotated[
         bool,
         typer.Option("--quiet", "-q", help="Say nothing unless something is wrong.", rich_help_panel=_OUTPUT),
@@ -200,6 +209,7 @@ def run(
         trace=trace,
         profile=not no_profile,
         on_gpu=engine is Engine.GPU,
+        call_sites=call_sites,
         workers=workers,
         ring_bytes=ring_size << 20,
     )

@@ -65,6 +65,7 @@ class Configuration(msgspec.Struct, frozen=True):
     profile_from_start: bool
     nvtx_include: tuple[str, ...]
     allocations: bool
+    call_sites: bool
     ring_bytes: int | msgspec.UnsetType
 
 
@@ -75,6 +76,7 @@ def make(
     trace: Path | None,
     profile: bool,
     on_gpu: bool,
+    call_sites: bool,
     workers: int,
     ring_bytes: int,
 ) -> Configuration:
@@ -92,6 +94,8 @@ def make(
         ``False`` records the trace only.
     on_gpu
         Analyse on the GPU what can be analysed there exactly.
+    call_sites
+        Find out where launches and allocations are asked for.
     workers
         Threads of the host engine, 0 for one a processor.
     ring_bytes
@@ -118,6 +122,7 @@ def make(
         profile_from_start=selection.profile_from_start,
         nvtx_include=selection.nvtx_include,
         allocations=True,
+        call_sites=call_sites,
         ring_bytes=ring_bytes or msgspec.UNSET,
     )
 

@@ -15,7 +15,12 @@ INJECTIONS = ("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH")
 
 
 def prepare(
-    base: Mapping[bytes, bytes], monitor: Path, configuration: Path, launcher: int
+    base: Mapping[bytes, bytes],
+    monitor: Path,
+    configuration: Path,
+    launcher: int,
+    *,
+    python_path: Path | None = None,
 ) -> dict[bytes, bytes]:
     """Make the program's environment.
 
@@ -29,12 +34,19 @@ def prepare(
         File of :mod:`cuvein.collect.configuration`.
     launcher
         This process: the program is the child of it.
+    python_path
+        Folder that Python is to look in first, if any; see :mod:`cuvein.inprocess`.
     """
     variables = dict(base)
     for name in INJECTIONS:
         variables[os.fsencode(name)] = os.fsencode(monitor)
     variables[b"CUVEIN_CONFIG"] = os.fsencode(configuration)
     variables[b"CUVEIN_ROOT"] = str(launcher).encode()
+    if python_path is not None:
+        entries = [os.fsencode(python_path)]
+        if variables.get(b"PYTHONPATH"):
+            entries.append(variables[b"PYTHONPATH"])
+        variables[b"PYTHONPATH"] = os.fsencode(os.pathsep).join(entries)
     return variables
 
 

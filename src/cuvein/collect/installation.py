@@ -14,6 +14,7 @@ __all__ = [
     "nvdisasm",
     "nvidia_folders",
     "patches",
+    "python_path",
     "sanitizer",
     "wheel_version",
 ]
@@ -68,6 +69,11 @@ def nvdisasm() -> Path | None:
     """Path of NVIDIA's disassembler, from its wheel, or ``None``."""
     candidates = (folder / "bin" / "nvdisasm" for folder in nvidia_folders())
     return next((candidate for candidate in candidates if candidate.exists()), None)
+
+
+def python_path() -> Path:
+    """Folder whose ``sitecustomize`` starts :mod:`cuvein.inprocess` in a Python program."""
+    return NATIVE.parent / "inprocess" / "path"
 
 
 def wheel_version(name: str) -> str | None:

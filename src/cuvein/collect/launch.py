@@ -49,6 +49,8 @@ class Request:
         ``False`` records the trace only.
     on_gpu
         Analyse on the GPU what can be analysed there exactly.
+    call_sites
+        Find out where launches and allocations are asked for.
     workers, ring_bytes
         Threads of the engine and size of the ring; 0 leaves both to the monitor.
     """
@@ -61,6 +63,7 @@ class Request:
     trace: Path | None = None
     profile: bool = True
     on_gpu: bool = False
+    call_sites: bool = False
     workers: int = 0
     ring_bytes: int = 0
 
@@ -96,7 +99,13 @@ def launch(request: Request, warn: Callable[[str], None]) -> Result:
     with ExitStack() as cleanup:
         folder = _folder(request, cleanup)
         file = folder / output.CONFIGURATION
-        variables = environment.prepare(environment.inherited(), monitor, file.absolute(), os.getpid())
+        variables = environment.prepare(
+            environment.inherited(),
+            monitor,
+            file.absolute(),
+            os.getpid(),
+            python_path=installation.python_path() if request.call_sites else None,
+        )
         try:
             if request.trace:
                 # After the folder is made, since the trace may go into it.
@@ -108,6 +117,7 @@ def launch(request: Request, warn: Callable[[str], None]) -> Result:
                     trace=request.trace,
                     profile=request.profile,
                     on_gpu=request.on_gpu,
+                    call_sites=request.call_sites,
                     workers=request.workers,
                     ring_bytes=request.ring_bytes,
                 ),

@@ -107,6 +107,7 @@ def _dangling(profile: LaunchProfile) -> Iterator[str]:
     for barrier in profile.barriers or []:
         if barrier.function >= functions:
             yield f"a barrier is in function {barrier.function}, but there are {functions}"
+    yield from _dangling_sites(profile)
     count = len(profile.nodes)
     for edge in profile.edges:
         if edge.node >= count:
@@ -116,6 +117,25 @@ def _dangling(profile: LaunchProfile) -> Iterator[str]:
         if (edge.origin is None) != (edge.label == "cold"):
             has = "no" if edge.origin is None else "an"
             yield f"a {edge.label} edge of node {edge.node} has {has} origin"
+
+
+def _dangling_sites(profile: LaunchProfile) -> Iterator[str]:
+    launch = profile.launch
+    sites, modules = len(launch.sites), len(launch.host_modules)
+    if launch.site is not None and launch.site >= sites:
+        yield f"the launch names call site {launch.site}, but there are {sites}"
+    for index, allocation in enumerate(launch.allocations):
+        if allocation.site is not None and allocation.site >= sites:
+            yield f"allocation {index} names call site {allocation.site}, but there are {sites}"
+        parent = allocation.parent
+        if parent is None:
+            continue
+        if parent >= len(launch.allocations) or launch.allocations[parent].parent is not None:
+            yield f"allocation {index} lies in allocation {parent}, which is no allocation of its own"
+    for site in launch.sites:
+        for frame in site.native:
+            if frame.module is not None and frame.module >= modules:
+                yield f"a call names file {frame.module}, but there are {modules}"
 
 
 def _node_faults(node: Node, out: list[Edge]) -> Iterator[str]:

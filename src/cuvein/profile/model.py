@@ -20,11 +20,14 @@ __all__ = [
     "AllocationTraffic",
     "Barrier",
     "BarrierKindName",
+    "CallSite",
     "Coverage",
     "Device",
     "Edge",
     "Function",
     "Histogram",
+    "HostFrame",
+    "HostModule",
     "Kernel",
     "KernelSeen",
     "Launch",
@@ -34,6 +37,7 @@ __all__ = [
     "NotAnalysed",
     "Process",
     "ProcessSummary",
+    "PythonFrame",
     "Versions",
 ]
 
@@ -50,7 +54,7 @@ SpaceName = Literal["global", "shared", "local", "distributed_shared"]
 TypeName = Literal["read", "write", "atomic"]
 BarrierKindName = Literal["block", "warp", "cluster", "mbarrier"]
 AllocationKindName = Literal[
-    "unknown", "device", "pool", "mapped", "managed", "host_mapped", "module", "device_heap", "peer"
+    "unknown", "device", "pool", "mapped", "managed", "host_mapped", "module", "device_heap", "peer", "tensor"
 ]
 
 
@@ -101,13 +105,64 @@ class Function(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     size: Count
 
 
+class HostModule(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A file with machine code of the host: its path, and the build id its linker gave it, in hex."""
+
+    path: str
+    build_id: str | None = None
+
+
+class HostFrame(msgspec.Struct, forbid_unknown_fields=True, frozen=True, gc=False):
+    """A call in machine code of the host.
+
+    ``offset`` lies in the call instruction, as the file ``launch.host_modules[module]`` counts addresses;
+    without ``module`` the code is in no file. ``symbol`` is the mangled name of the exported function around.
+    """
+
+    module: Count | None
+    offset: Count
+    symbol: str | None = None
+
+
+class PythonFrame(msgspec.Struct, forbid_unknown_fields=True, frozen=True, gc=False):
+    """A call in Python. ``line`` is 0 where it is not known."""
+
+    file: str
+    line: Count
+    function: str
+
+
+class CallSite(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Where on the host something was asked for.
+
+    ``python`` and ``native`` are the calls, innermost first, ``ranges`` the NVTX ranges that the thread had
+    pushed (``"name"`` or ``"domain@name"``), outermost first, and ``operators`` the operators and backward
+    functions of PyTorch that were running, outermost first. ``note`` says what is missing.
+    """
+
+    python: list[PythonFrame]
+    native: list[HostFrame]
+    ranges: list[str]
+    operators: list[str]
+    note: str | None = None
+
+
 class Allocation(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A memory allocation alive at the launch; ``name`` for ``__device__`` variables."""
+    """A memory allocation alive at the launch; ``name`` for ``__device__`` variables.
+
+    A ``tensor`` is an array that a framework keeps in a part of ``launch.allocations[parent]``: its bytes count
+    for it alone. ``shape`` and ``dtype`` are ``None`` where it is not known what lies there. ``site`` is where
+    the memory was asked for, an index into ``launch.sites``.
+    """
 
     address: Count
     size: Count
     kind: AllocationKindName
     name: str | None = None
+    parent: Count | None = None
+    shape: list[Count] | None = None
+    dtype: str | None = None
+    site: Count | None = None
 
 
 class Launch(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -115,7 +170,9 @@ class Launch(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     ``sequence`` counts the launches the process made, from 1, selected or not. ``functions[0]`` is the
     kernel. ``cluster`` is ``None`` without clusters. ``shared_bytes`` is ``[static, dynamic]``. ``graph`` is
-    ``[instantiated graph, replay, node]`` for a kernel in a CUDA graph.
+    ``[instantiated graph, replay, node]`` for a kernel in a CUDA graph. ``site`` is where it was launched, an
+    index into ``sites``, and ``host_modules`` are the files that the calls there lie in; nothing is there
+    unless it was asked for.
     """
 
     sequence: Positive
@@ -130,6 +187,9 @@ class Launch(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     functions: list[Function]
     allocations: list[Allocation]
     graph: tuple[Count, Count, Count] | None = None
+    site: Count | None = None
+    sites: list[CallSite] = msgspec.field(default_factory=list)
+    host_modules: list[HostModule] = msgspec.field(default_factory=list)
 
 
 class NotAnalysed(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

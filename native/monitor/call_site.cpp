@@ -1,0 +1,162 @@
+#include "monitor/call_site.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "monitor/host_frames.h"
+#include "monitor/nvtx.h"
+#include "monitor/operators.h"
+#include "monitor/python_frames.h"
+
+namespace cuvein {
+namespace {
+
+constexpr size_t kMostHostFrames = 128;
+constexpr size_t kMostPythonFrames = 64;
+constexpr size_t kMostSites = 1 << 16;  // remembered
+
+// Never destroyed: the program may launch to its very end.
+struct Known {
+  std::mutex mutex;
+  HostFrames host;
+  std::unordered_map<uint64_t, HostFrame> frames;  // by address
+  std::unordered_map<std::string, std::shared_ptr<const CallSite>> sites;
+  uint64_t unloads = 0;
+};
+
+Known& known() {
+  static Known* instance = new Known;
+  return *instance;
+}
+
+Operators& operators() {
+  static Operators* instance = new Operators;
+  return *instance;
+}
+
+std::string text(const nlohmann::json& document) {
+  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+bool starts(const std::string& text, const char* start) { return text.compare(0, std::strlen(start), start) == 0; }
+
+// Frames of Python code that tells cuvein what the program does, and of the library code that calls it.
+size_t hook_frames(const std::vector<PythonFrame>& frames) {
+  size_t count = 0;
+  for (const PythonFrame& frame : frames) {
+    const bool own = frame.file.find("/cuvein/inprocess/") != std::string::npos;
+    const bool caller = frame.function == "fire_callbacks" || frame.function == "_malloc_postprocess";
+    if (!own && !caller) break;
+    ++count;
+  }
+  return count;
+}
+
+// What reports to cuvein in Python's name lies above the library that allocates.
+bool in_library(const std::string& path) {
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  return starts(name, "libc10") || starts(name, "libtorch");
+}
+
+std::shared_ptr<const CallSite> make(const std::vector<uint64_t>& addresses,
+                                     const std::vector<PythonFrame>& python,
+                                     const std::vector<std::string>& ranges, const std::string& missing,
+                                     bool more, Inner inner, Known* data) {
+  auto site = std::make_shared<CallSite>();
+  nlohmann::json list = nlohmann::json::array();
+  for (const PythonFrame& frame : python)
+    list.push_back({{"file", frame.file}, {"line", frame.line}, {"function", frame.function}});
+  site->python = text(list);
+
+  list = nlohmann::json::array();
+  std::vector<std::string> names;
+  bool outside = false;  // of what is left out
+  for (const uint64_t address : addresses) {
+    const auto [found, added] = data->frames.try_emplace(address);
+    HostFrame& frame = found->second;
+    if (added) frame = data->host.frame(address);
+    if (!outside && frame.module >= 0) {
+      const std::string& path = data->host.module(frame.module).path;
+      outside = inner == Inner::kDriver ? !is_driver(path) : in_library(path);
+    }
+    if (!outside) continue;
+    list.push_back({{"module", frame.module >= 0 ? nlohmann::json(frame.module) : nlohmann::json()},
+                    {"offset", frame.offset},
+                    {"symbol", frame.symbol.empty() ? nlohmann::json() : nlohmann::json(frame.symbol)}});
+    if (frame.module >= 0) site->last_module = std::max(site->last_module, frame.module);
+    std::string name = operators().of(frame.symbol);
+    if (!name.empty() && (names.empty() || names.back() != name)) names.push_back(std::move(name));
+  }
+  site->native = text(list);
+  std::reverse(names.begin(), names.end());
+  site->operators = text(names);
+  site->ranges = text(ranges);
+  std::string note = missing;
+  if (more) note += std::string(note.empty() ? "" : "; ") + "the outermost calls are not listed";
+  site->note = note.empty() ? "null" : text(note);
+  return site;
+}
+
+}  // namespace
+
+std::shared_ptr<const CallSite> call_site(Inner inner) {
+  std::string missing;
+  std::vector<PythonFrame> python = python_frames(kMostPythonFrames, &missing);
+  if (inner == Inner::kHook)
+    python.erase(python.begin(), python.begin() + static_cast<std::ptrdiff_t>(hook_frames(python)));
+  const std::vector<std::string> ranges = pushed_ranges();
+  bool more = false;
+  const std::vector<uint64_t> addresses = HostFrames::addresses(kMostHostFrames, &more);
+
+  std::string key(reinterpret_cast<const char*>(addresses.data()), addresses.size() * sizeof(uint64_t));
+  for (const PythonFrame& frame : python)
+    key.append(frame.file).append(1, '\0').append(frame.function).append(1, '\0').append(
+        reinterpret_cast<const char*>(&frame.line), sizeof frame.line);
+  for (const std::string& range : ranges) key.append(1, '\1').append(range).append(1, '\0');
+
+  Known& data = known();
+  std::lock_guard<std::mutex> lock(data.mutex);
+  const uint64_t unloads = HostFrames::unloads();
+  if (unloads != data.unloads || data.sites.size() >= kMostSites) {
+    data.unloads = unloads;
+    data.frames.clear();
+    data.sites.clear();
+  }
+  std::shared_ptr<const CallSite>& site = data.sites[key];
+  if (!site) site = make(addresses, python, ranges, missing, more, inner, &data);
+  return site;
+}
+
+void name_operators(const std::string& names) { operators().learn(names); }
+
+int CallSiteTable::add(const std::shared_ptr<const CallSite>& site) {
+  if (!site) return -1;
+  const auto [number, added] = numbers_.try_emplace(site.get(), static_cast<int>(sites_.size()));
+  if (added) sites_.push_back(site);
+  return number->second;
+}
+
+std::string CallSiteTable::json() const {
+  std::string result = "\"sites\":[";
+  int last_module = -1;
+  for (size_t i = 0; i < sites_.size(); ++i) {
+    const CallSite& site = *sites_[i];
+    result += (i != 0 ? ",{\"python\":" : "{\"python\":") + site.python + ",\"native\":" + site.native +
+              ",\"ranges\":" + site.ranges + ",\"operators\":" + site.operators + ",\"note\":" + site.note + "}";
+    last_module = std::max(last_module, site.last_module);
+  }
+  nlohmann::json modules = nlohmann::json::array();
+  Known& data = known();
+  std::lock_guard<std::mutex> lock(data.mutex);
+  for (int number = 0; number <= last_module; ++number) {
+    const HostModule& module = data.host.module(number);
+    modules.push_back({{"path", module.path},
+                       {"build_id", module.build_id.empty() ? nlohmann::json() : nlohmann::json(module.build_id)}});
+  }
+  return result + "],\"host_modules\":" + text(modules);
+}
+
+}  // namespace cuvein

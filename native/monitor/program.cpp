@@ -1,0 +1,93 @@
+// The functions that the Python side calls through ctypes. None of them fails: what makes no sense is ignored.
+#include "monitor/program.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "monitor/monitor.h"
+
+namespace cuvein {
+namespace {
+
+using Callback = int (*)();
+using AddPendingCall = int (*)(int (*)(void*), void*);
+
+std::atomic<Callback> look{nullptr};
+std::atomic<bool> asked{false};
+
+int run(void*) {
+  asked = false;
+  const Callback callback = look;
+  return callback != nullptr ? callback() : 0;
+}
+
+template <typename Function>
+void guarded(Function function) {
+  try {
+    if (Monitor* monitor = monitor_of_process()) function(monitor);
+  } catch (const std::exception&) {
+    // The program goes on; a name is missing.
+  }
+}
+
+}  // namespace
+
+void ask_program() {
+  if (look == nullptr || asked.exchange(true)) return;
+  static const auto add = reinterpret_cast<AddPendingCall>(dlsym(RTLD_DEFAULT, "Py_AddPendingCall"));
+  if (add == nullptr || add(run, nullptr) != 0) asked = false;
+}
+
+}  // namespace cuvein
+
+#define CUVEIN_EXPORT extern "C" __attribute__((visibility("default")))
+
+// A framework has given out memory in a part of an allocation. The calling thread is the one that asked for it.
+CUVEIN_EXPORT void cuvein_tensor_created(uint64_t address, uint64_t bytes) {
+  cuvein::guarded([&](cuvein::Monitor* monitor) { monitor->tensor_created(address, bytes); });
+}
+
+// What lies there. Returns 0 when nothing that large was created there.
+CUVEIN_EXPORT int cuvein_tensor_named(uint64_t address, uint64_t bytes, const char* dtype,
+                                      const int64_t* shape, unsigned dimensions) {
+  bool known = false;
+  cuvein::guarded([&](cuvein::Monitor* monitor) {
+    known = monitor->tensor_named(address, bytes, dtype, std::vector<int64_t>(shape, shape + dimensions));
+  });
+  return known;
+}
+
+CUVEIN_EXPORT void cuvein_tensor_destroyed(uint64_t address) {
+  cuvein::guarded([&](cuvein::Monitor* monitor) { monitor->tensor_destroyed(address); });
+}
+
+// Names of PyTorch's operators, one a line.
+CUVEIN_EXPORT void cuvein_name_operators(const char* names) {
+  try {
+    cuvein::name_operators(names);
+  } catch (const std::exception&) {
+    // They keep their names in C++.
+  }
+}
+
+// To be called on the main thread, with the GIL, soon after each launch; null for nothing.
+CUVEIN_EXPORT void cuvein_after_launch(int (*callback)()) { cuvein::look = callback; }
+
+// Writes what a launch of the calling thread would be told of now, as JSON, and returns how many bytes that takes.
+CUVEIN_EXPORT uint64_t cuvein_describe(char* text, uint64_t size) {
+  uint64_t needed = 0;
+  cuvein::guarded([&](cuvein::Monitor* monitor) {
+    cuvein::ask_program();
+    const std::string description = monitor->describe();
+    needed = description.size();
+    std::memcpy(text, description.data(), std::min(size, needed));
+  });
+  return needed;
+}

@@ -1,0 +1,102 @@
+"""Finding the arrays that the program has made, without changing how it makes them."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+from .monitor import Monitor, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Arrays", "Facts", "of_process"]
+
+_of_process: list[tuple[Monitor, Arrays]] = []
+
+
+class Facts(NamedTuple):
+    """An array that fills the memory it was given: address, bytes, type of an element, shape."""
+
+    address: int
+    bytes: int
+    dtype: str
+    shape: tuple[int, ...]
+
+
+def of_process() -> tuple[Monitor, Arrays]:
+    """Give the monitor of this process and its arrays, which are looked at after each launch from now on.
+
+    Raises
+    ------
+    OSError, KeyError
+        There is no monitor.
+    """
+    if not _of_process:
+        monitor = load()
+        arrays = Arrays(monitor)
+        monitor.after_launch(arrays.look)
+        _of_process.append((monitor, arrays))
+    return _of_process[0]
+
+
+class Arrays:
+    """Tells the monitor what new arrays are.
+
+    Arrays are objects that the garbage collector follows, and it lists the youngest in the order of their birth.
+    So a look needs to go through what was born since the look before only.
+
+    Parameters
+    ----------
+    monitor
+        Where to tell.
+    """
+
+    def __init__(self, monitor: Monitor) -> None:
+        self._monitor = monitor
+        self._kinds: dict[type, Callable[[object], Facts | None]] = {}
+        self._mark: list[object] = []
+        self._lock = threading.Lock()
+        # Without the GIL the collector has one generation, and going through all of it each time costs too much.
+        self._able = getattr(sys, "_is_gil_enabled", lambda: True)()
+
+    def know(self, kind: type, facts: Callable[[object], Facts | None]) -> None:
+        """Have arrays of exactly this type told, by what ``facts`` finds out (``None``: nothing).
+
+        ``facts`` must not run code of the program and may raise.
+        """
+        self._kinds[kind] = facts
+
+    def look(self) -> None:
+        """Tell what is new. Never raises and never waits."""
+        if not self._able or not self._lock.acquire(blocking=False):
+            return
+        try:
+            if not self._newer_than_mark(gc.get_objects(generation=0)):
+                # A collection has moved what survived it.
+                self._newer_than_mark(gc.get_objects(generation=1))
+            self._mark = []
+        except Exception:  # noqa: BLE001, S110  (a name is missing, the program goes on)
+            pass
+        finally:
+            self._lock.release()
+
+    def _newer_than_mark(self, objects: list[object]) -> bool:
+        kinds, mark = self._kinds, self._mark
+        for candidate in reversed(objects):
+            if candidate is mark:
+                return True
+            facts = kinds.get(type(candidate))
+            if facts is not None:
+                self._tell(candidate, facts)
+        return False
+
+    def _tell(self, array: object, facts: Callable[[object], Facts | None]) -> None:
+        try:
+            found = facts(array)
+            if found is not None and found.bytes:
+                self._monitor.named(*found)
+        except Exception:  # noqa: BLE001, S110  (an array without memory of its own, for instance)
+            pass

@@ -1,0 +1,90 @@
+"""PyTorch: which tensors lie in the segments of its caching allocator."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .arrays import Arrays, Facts, of_process
+
+if TYPE_CHECKING:
+    from .monitor import Monitor
+
+__all__ = ["watch"]
+
+
+def watch(torch: Any) -> None:
+    """Tell the monitor of tensors from now on. Neither initialises CUDA nor changes what any operator does.
+
+    PyTorch itself reports what its caching allocator gives out and takes back, for its own sanitizer. What a
+    tensor is shows when it has become a Python object.
+    """
+    if torch.version.cuda is None:
+        return
+    monitor, arrays = of_process()
+    for kind in (torch.Tensor, torch.nn.Parameter):
+        arrays.know(kind, _facts_of(torch))
+    blocks = Blocks(torch, monitor, arrays)
+    trace = import_module("torch.cuda._gpu_trace")
+    trace.register_callback_for_memory_allocation(blocks.allocated)
+    trace.register_callback_for_memory_deallocation(blocks.freed)
+    torch._C._activate_gpu_trace()
+    names = getattr(torch._C, "_dispatch_get_all_op_names", None)
+    if names is not None:
+        monitor.name_operators(names())
+
+
+class Blocks:
+    """The blocks that the caching allocator gives out.
+
+    It tells their addresses only. Their sizes show in its counters: when exactly one block was given out since
+    the last look, all the bytes requested since are its.
+    """
+
+    def __init__(self, torch: Any, monitor: Monitor, arrays: Arrays) -> None:
+        self._device = torch._C._cuda_getDevice
+        self._statistics = torch._C._cuda_memoryStats
+        self._monitor = monitor
+        self._arrays = arrays
+        self._before: dict[int, tuple[int, int]] = {}
+
+    def allocated(self, address: int) -> None:
+        """A block was given out, to the calling thread."""
+        # Before this block there was time for others to become Python objects.
+        self._arrays.look()
+        device = self._device()
+        statistics = self._statistics(device)
+        count = statistics["allocation"]["all"]["allocated"]
+        requested = statistics["requested_bytes"]["all"]["allocated"]
+        count_before, requested_before = self._before.get(device, (0, 0))
+        self._before[device] = count, requested
+        if count == count_before + 1 and requested > requested_before:
+            self._monitor.created(address, requested - requested_before)
+        else:
+            # Whatever was known to be there is gone.
+            self._monitor.destroyed(address)
+
+    def freed(self, address: int) -> None:
+        """A block was taken back."""
+        self._monitor.destroyed(address)
+
+
+def _facts_of(torch: Any) -> Any:
+    # Tensors may be asked for their address only in a way that does not make them copy.
+    address_of = getattr(torch._C, "_data_address", None) or torch.Tensor.data_ptr
+    unwatched = torch._C.DisableTorchFunction
+    strided = torch.strided
+
+    def facts(tensor: Any) -> Facts | None:
+        # The program may have put something of its own in the way of every call.
+        with unwatched():
+            if not tensor.is_cuda or tensor.layout is not strided:
+                return None
+            return Facts(
+                address_of(tensor),
+                tensor.numel() * tensor.element_size(),
+                str(tensor.dtype).partition(".")[2],
+                tuple(tensor.shape),
+            )
+
+    return facts
