@@ -53,7 +53,7 @@ def report(
     ] = None,
     top: Annotated[
         int,
-        typer.Option(metavar="N", min=0, help="Program counters, lines, objects or findings; 0: all."),
+        typer.Option(metavar="N", min=0, help="Program counters, lines, objects or so; 0: all."),
     ] = 10,
     by: Annotated[View, typer.Option(help="What the accesses are grouped by.")] = View.KERNEL,
     source_root: Annotated[

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cuvein.report.by_line import LineDocument, LineReport
 from cuvein.report.by_object import ObjectDocument, ObjectReport
+from cuvein.report.by_operator import OperatorDocument, OperatorReport
 from cuvein.source import Locator
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class View(str, enum.Enum):
     KERNEL = "kernel"
     LINE = "line"
     OBJECT = "object"
+    OPERATOR = "operator"
     FINDING = "finding"
 
 
@@ -37,12 +39,12 @@ def view(
     roots: Sequence[Path] = (),
     check: bool = False,
 ) -> Report:
-    """Make the report by line or by object.
+    """Make the report by line, object or operator.
 
     Parameters
     ----------
     by
-        `View.LINE` or `View.OBJECT`.
+        `View.LINE`, `View.OBJECT` or `View.OPERATOR`.
     listing
         Writes the text; ``None`` for JSON.
     profiles
@@ -56,6 +58,8 @@ def view(
     """
     if by is View.OBJECT:
         return ObjectDocument() if listing is None else ObjectReport(listing, top=top)
+    if by is View.OPERATOR:
+        return OperatorDocument() if listing is None else OperatorReport(listing, top=top)
     # Instructions are in the JSON only; disassembling takes a moment.
     locator = Locator.beside(*profiles, sass=listing is None, roots=roots, check=check)
     return LineDocument(locator) if listing is None else LineReport(locator, listing, top=top)

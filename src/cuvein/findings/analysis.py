@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,12 +14,14 @@ from cuvein.findings.ranking import rank
 from cuvein.graph import Graph, Totals, stream
 from cuvein.patterns import PATTERNS, Finding, Kernel, Place, Severity, Shares, Thresholds
 from cuvein.profile.model import Barrier
+from cuvein.source import launched_at, touched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from cuvein.patterns import Detection, Pattern, SourceLine
     from cuvein.profile.model import LaunchProfile, Node
+    from cuvein.source import DataObject
 
     Locate = Callable[[LaunchProfile, Node | Barrier], SourceLine | None]
 
@@ -136,9 +139,13 @@ class Analysis:
                 detection.scope,
                 detection.highest,
                 detection.caveat,
+                places.objects(detection.nodes),
+                Counter() if match is None else match.launched,
             )
             match = matches[key] = heaviest
         match.launches += 1
+        if places.launched is not None:
+            match.launched[places.launched] += 1
         match.removal = [old + new for old, new in zip(match.removal, removal, strict=True)]
         if len(match.profiles) < PROFILES_NAMED:
             match.profiles.append(profile)
@@ -197,6 +204,8 @@ class Analysis:
             mechanism=pattern.mechanism,
             caveat=f"{pattern.caveat} {match.caveat}" if match.caveat else pattern.caveat,
             profiles=list(match.profiles),
+            launched=tuple(match.launched.most_common()),
+            objects=tuple(match.objects.items()),
         )
 
     def _severity(self, share: float) -> Severity:
@@ -249,6 +258,11 @@ class _Places:
         self._locate = locate
         self._names = [function.mangled for function in graph.profile.launch.functions]
         self._ordinals: dict[int, int] | None = None
+        self.launched = launched_at(graph.profile.launch)
+
+    def objects(self, nodes: Sequence[tuple[Node | Barrier, Totals]]) -> dict[DataObject, int]:
+        """Return the data objects that nodes touch."""
+        return touched(self._graph.profile, (node for node, _ in nodes if not isinstance(node, Barrier)))
 
     def key(self, node: Node | Barrier) -> tuple[str, int, str, str]:
         """Return what names an instruction in any launch of the same code."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from cuvein.graph import Totals
     from cuvein.patterns import Pattern, Place, Severity
+    from cuvein.source import DataObject, Origin
 
 __all__ = ["PROFILES_NAMED", "Match", "united"]
 
@@ -22,7 +24,7 @@ PROFILES_NAMED = 8
 class Match:
     """One pattern at one set of places of one kernel and shape, over launches.
 
-    From ``weight`` on it is about the launch in which the match weighs most.
+    From ``weight`` to ``objects`` it is about the launch in which the match weighs most.
     """
 
     pattern: Pattern
@@ -37,6 +39,9 @@ class Match:
     scope: str | None
     highest: Severity | None
     caveat: str | None
+    objects: dict[DataObject, int]
+    # Of all launches, as far as it was recorded.
+    launched: Counter[Origin]
 
 
 def united(matches: Iterable[Match]) -> list[Match]:
@@ -65,6 +70,13 @@ def _lines(match: Match) -> tuple[object, ...] | None:
     return (match.pattern.name, match.variant, match.scope, match.highest, match.caveat, frozenset(kinds))
 
 
+def _objects(group: Sequence[Match]) -> dict[DataObject, int]:
+    amounts: Counter[DataObject] = Counter()
+    for each in group:
+        amounts.update(each.objects)
+    return dict(amounts.most_common())
+
+
 def _one(group: Sequence[Match]) -> Match:
     # Of equally heavy copies the first in the code speaks.
     ordered = sorted(group, key=lambda each: [place.pc for place in each.places])
@@ -78,6 +90,8 @@ def _one(group: Sequence[Match]) -> Match:
         heaviest,
         launches=max(each.launches for each in group),
         removal=[part for each in ordered for part in each.removal],
+        objects=_objects(ordered),
+        launched=max(ordered, key=lambda each: each.launches).launched,
         profiles=list(dict.fromkeys(name for each in ordered for name in each.profiles))[:PROFILES_NAMED],
         places=tuple(place for each in ordered for place in each.places),
         description=Description(

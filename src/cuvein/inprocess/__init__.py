@@ -1,7 +1,7 @@
 """What runs inside the profiled program when call sites are asked for and it is written in Python.
 
-It tells the monitor which arrays PyTorch and CuPy keep in their allocations. It is loaded by the program's own
-Python, of whatever version, under a name of its own, and imports nothing of cuvein.
+It tells the monitor which arrays PyTorch and CuPy keep in their allocations. It is loaded by the program's
+own Python, of whatever version, under a name of its own, and imports nothing of cuvein.
 """
 
 from __future__ import annotations

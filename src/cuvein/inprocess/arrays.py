@@ -45,8 +45,8 @@ def of_process() -> tuple[Monitor, Arrays]:
 class Arrays:
     """Tells the monitor what new arrays are.
 
-    Arrays are objects that the garbage collector follows, and it lists the youngest in the order of their birth.
-    So a look needs to go through what was born since the look before only.
+    Arrays are objects that the garbage collector follows, and it lists the youngest in the order of their
+    birth. So a look needs to go through what was born since the look before only.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Arrays:
         self._kinds: dict[type, Callable[[object], Facts | None]] = {}
         self._mark: list[object] = []
         self._lock = threading.Lock()
-        # Without the GIL the collector has one generation, and going through all of it each time costs too much.
+        # Without the GIL the collector has one generation, and to go through all of it costs too much.
         self._able = getattr(sys, "_is_gil_enabled", lambda: True)()
 
     def know(self, kind: type, facts: Callable[[object], Facts | None]) -> None:
@@ -78,7 +78,7 @@ class Arrays:
                 # A collection has moved what survived it.
                 self._newer_than_mark(gc.get_objects(generation=1))
             self._mark = []
-        except Exception:  # noqa: BLE001, S110  (a name is missing, the program goes on)
+        except Exception:
             pass
         finally:
             self._lock.release()
@@ -98,5 +98,5 @@ class Arrays:
             found = facts(array)
             if found is not None and found.bytes:
                 self._monitor.named(*found)
-        except Exception:  # noqa: BLE001, S110  (an array without memory of its own, for instance)
+        except Exception:
             pass

@@ -37,8 +37,8 @@ def watch(torch: Any) -> None:
 class Blocks:
     """The blocks that the caching allocator gives out.
 
-    It tells their addresses only. Their sizes show in its counters: when exactly one block was given out since
-    the last look, all the bytes requested since are its.
+    It tells their addresses only. Their sizes show in its counters: when exactly one block was given out
+    since the last look, all the bytes requested since are its.
     """
 
     def __init__(self, torch: Any, monitor: Monitor, arrays: Arrays) -> None:

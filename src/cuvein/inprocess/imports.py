@@ -23,7 +23,7 @@ def after_import(actions: dict[str, Action]) -> None:
     actions
         By the name of a top-level module. An exception of an action is dropped.
     """
-    sys.meta_path.insert(0, _Finder(actions))  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _Finder(actions))
 
 
 class _Finder:
@@ -42,7 +42,8 @@ class _Finder:
             spec = finder.find_spec(name, path, target)
             if spec is not None:
                 if spec.loader is not None and hasattr(spec.loader, "exec_module"):
-                    spec.loader = _Loader(spec.loader, lambda module: self._done(name, module))
+                    loader: Any = _Loader(spec.loader, lambda module: self._done(name, module))
+                    spec.loader = loader
                 return spec
         return None
 
@@ -50,7 +51,7 @@ class _Finder:
         action = self._actions.pop(name, None)
         if not self._actions:
             with contextlib.suppress(ValueError):
-                sys.meta_path.remove(self)  # type: ignore[arg-type]
+                sys.meta_path.remove(self)
         if action is not None:
             with contextlib.suppress(Exception):
                 action(module)

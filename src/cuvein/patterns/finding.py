@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         LaunchProfile,
         Node,
     )
+    from cuvein.source import DataObject, Origin
 
 __all__ = [
     "Description",
@@ -245,6 +246,10 @@ class Finding:
         The kernel's share of the measured time, if Nsight Compute's report was given and has the kernel.
     stall_share
         The share of the kernel's stalls that memory work of this kind can cause, if known.
+    launched
+        Where it was launched, with the number of launches, most first; empty when that was not recorded.
+    objects
+        The data objects that the places touch, with the bytes there, from the launch in which it weighs most.
     """
 
     pattern: str
@@ -268,3 +273,5 @@ class Finding:
     time_share: float | None = None
     stall_share: float | None = None
     profiles: list[str] = field(default_factory=list)
+    launched: tuple[tuple[Origin, int], ...] = ()
+    objects: tuple[tuple[DataObject, int], ...] = ()

@@ -11,14 +11,15 @@ from rich.text import Text
 
 from cuvein.report import numbers, style
 from cuvein.report.listing import Listing, Row, Section
-from cuvein.report.summary import AccessKey, AccessSummary, summarise
+from cuvein.report.origins import origin_document, origin_text
+from cuvein.report.summary import access_of, summarise
 from cuvein.report.tally import Tally
 from cuvein.source import short, traffic_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cuvein.profile.model import LabelName, LaunchProfile, Node, TypeName
+    from cuvein.profile.model import LabelName, LaunchProfile, TypeName
     from cuvein.source import DataObject
 
 __all__ = ["ObjectDocument", "ObjectGroup", "ObjectReport", "by_object"]
@@ -127,15 +128,8 @@ class _Collected:
             labels[edge.node][edge.label] += edge.bytes
         kernel = profile.launch.kernel.name
         for traffic in traffic_of(profile):
-            # An address may serve another allocation in a later launch, so size and name count too.
             data_object = traffic.object
-            key = (
-                profile.process.id,
-                data_object.address,
-                data_object.size,
-                data_object.kind,
-                data_object.name,
-            )
+            key = profile.process.id, *data_object.key
             group = self._groups.setdefault(key, ObjectGroup(data_object, profile.process.id))
             group.launches += 1
             group.footprints.append(traffic.footprint)
@@ -143,16 +137,9 @@ class _Collected:
                 node = nodes[identifier]
                 if amount == node.bytes:
                     tally = group.alone.setdefault((kernel, node.type), Tally())
-                    tally.add(_access(node, labels[identifier]))
+                    tally.add(access_of(node, labels[identifier]))
                 else:
                     group.mixed[kernel, node.type] += amount
-
-
-def _access(node: Node, labels: Counter[LabelName]) -> AccessSummary:
-    access = AccessSummary(AccessKey("", node.pc, node.space, node.type), "", node.asynchronous)
-    access.add(node)
-    access.labels = labels
-    return access
 
 
 def _section(group: ObjectGroup, whole: int) -> Section:
@@ -167,7 +154,11 @@ def _section(group: ObjectGroup, whole: int) -> Section:
         *((size, Row(f"{_row_name(key)} + others", Tally(bytes=size))) for key, size in group.mixed.items()),
     ]
     ordered = sorted(rows, key=lambda row: (-row[0], row[1].name))
-    return Section(heading, [Text(f"{launches}, {_footprint(group)}", "dim")], [row for _, row in ordered])
+    details = [Text(f"{launches}, {_footprint(group)}", "dim")]
+    made = origin_text(data_object.origin)
+    if made:
+        details.insert(0, Text(f"made at {made}"))
+    return Section(heading, details, [row for _, row in ordered])
 
 
 def _row_name(key: tuple[str, TypeName]) -> str:
@@ -193,6 +184,7 @@ def _group(group: ObjectGroup) -> dict[str, Any]:
         "process": group.process,
         "address": data_object.address,
         "size": data_object.size,
+        "made_at": origin_document(data_object.origin),
         "launches": group.launches,
         "bytes": group.bytes,
         "footprint": {"least": least, "most": most},

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cuvein.graph.labels import LABELS
 from cuvein.report import style
+from cuvein.report.origins import origin_document
 from cuvein.report.summary import summarise
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ def _kernel(kernel: KernelSummary) -> dict[str, Any]:
         "shapes": [
             {"grid": shape.grid, "block": shape.block, "cluster": shape.cluster, "launches": launches}
             for shape, launches in kernel.shapes.items()
+        ],
+        "launched_at": [
+            {**(origin_document(origin) or {}), "launches": launches}
+            for origin, launches in kernel.launched.most_common()
         ],
         "bytes": kernel.bytes,
         "traffic": {

@@ -137,7 +137,12 @@ class _Writer:
         self.paragraph(
             f"{words.printable(finding.kernel.name)}, {words.shape(finding.kernel)}, {launches}", 5, 2
         )
+        for sentence in words.launched(finding):
+            self.paragraph(sentence, 5, 4)
         self._places(finding)
+        data = words.data(finding)
+        if data:
+            self.paragraph(data, 5, 4)
         for sentence in (finding.summary, words.action(finding), words.time(finding)):
             if sentence:
                 self.paragraph(sentence, 5)

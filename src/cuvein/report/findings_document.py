@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from cuvein.findings.baseline import fingerprint
+from cuvein.report.origins import origin_document
 
 if TYPE_CHECKING:
     from cuvein.findings.analysis import Report
@@ -78,6 +79,19 @@ def finding_document(finding: Finding) -> dict[str, Any]:
         "places": [
             {**_place(place), "removal": totals_document(part)}
             for place, part in zip(finding.places, finding.by_place, strict=True)
+        ],
+        "launched_at": [
+            {**(origin_document(origin) or {}), "launches": launches} for origin, launches in finding.launched
+        ],
+        "objects": [
+            {
+                "name": data_object.name,
+                "kind": data_object.kind,
+                "size": data_object.size,
+                "bytes": size,
+                "made_at": origin_document(data_object.origin),
+            }
+            for data_object, size in finding.objects
         ],
         "summary": finding.summary,
         "evidence": finding.evidence,

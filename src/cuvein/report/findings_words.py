@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from cuvein.patterns import Effect
 from cuvein.patterns.wording import percent
+from cuvein.report.origins import launched_lines
 
 if TYPE_CHECKING:
     from cuvein.graph import Totals
@@ -15,8 +17,10 @@ __all__ = [
     "action",
     "amounts",
     "copies",
+    "data",
     "heading",
     "instruction",
+    "launched",
     "location",
     "printable",
     "removal",
@@ -24,6 +28,7 @@ __all__ = [
     "time",
 ]
 
+_OBJECTS = 4
 _EFFECTS = {"removes": "A fix removes", "moves": "Served elsewhere", "informs": "", "corrects": ""}
 
 
@@ -109,6 +114,21 @@ def time(finding: Finding) -> str:
     if finding.stall_share is not None:
         text += f"; {percent(finding.stall_share)} of its stalls wait for such accesses"
     return f"{text}."
+
+
+def launched(finding: Finding) -> list[str]:
+    """Return the sentences on where it was launched; none when that was not recorded."""
+    return launched_lines(Counter(dict(finding.launched)))
+
+
+def data(finding: Finding) -> str:
+    """Return what the instructions touch, as far as more than an address is known of it; else empty."""
+    known = [data_object for data_object, _ in finding.objects if data_object.known]
+    if not known:
+        return ""
+    names = list(dict.fromkeys(printable(data_object.title) for data_object in known))
+    more = f"; and {len(names) - _OBJECTS} more" if len(names) > _OBJECTS else ""
+    return f"data: {'; '.join(names[:_OBJECTS])}{more}"
 
 
 def amounts(totals: Totals) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cuvein.graph.histogram import weighted_sum
 from cuvein.graph.metrics import ideal_sectors
+from cuvein.source import launched_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
         SpaceName,
         TypeName,
     )
+    from cuvein.source import Origin
 
-__all__ = ["AccessKey", "AccessSummary", "KernelSummary", "LaunchShape", "Summary", "summarise"]
+__all__ = ["AccessKey", "AccessSummary", "KernelSummary", "LaunchShape", "Summary", "access_of", "summarise"]
 
 
 class AccessKey(NamedTuple):
@@ -125,6 +127,14 @@ class AccessSummary:
             self.ideal += ideal_sectors(node)
 
 
+def access_of(node: Node, labels: Counter[LabelName]) -> AccessSummary:
+    """Make the summary of one node of one launch."""
+    access = AccessSummary(AccessKey("", node.pc, node.space, node.type), "", node.asynchronous)
+    access.add(node)
+    access.labels = labels
+    return access
+
+
 @dataclass
 class KernelSummary:
     """All launches of one kernel: same mangled name, same module.
@@ -143,6 +153,8 @@ class KernelSummary:
         Warp-level accesses by space; executions of instructions that are seen but not analysed.
     incomplete
         Sequence number and what is missing.
+    launched
+        Where it was launched, with the number of launches; empty when that was not recorded.
     """
 
     name: str
@@ -158,6 +170,7 @@ class KernelSummary:
     unknown_bytes: int = 0
     lost_records: int = 0
     incomplete: list[tuple[int, str]] = field(default_factory=list)
+    launched: Counter[Origin] = field(default_factory=Counter)
 
     @property
     def bytes(self) -> int:
@@ -182,6 +195,9 @@ class KernelSummary:
         self.launches.append((profile.process.id, launch.sequence))
         self.shapes[LaunchShape(launch.grid, launch.block, launch.cluster)] += 1
         self.devices.add(launch.device.name)
+        launched = launched_at(launch)
+        if launched is not None:
+            self.launched[launched] += 1
         self._add_coverage(profile.coverage)
         if profile.incomplete is not None:
             self.incomplete.append((launch.sequence, profile.incomplete))

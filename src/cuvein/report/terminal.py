@@ -11,6 +11,7 @@ from rich.text import Text
 
 from cuvein.graph.labels import LABELS
 from cuvein.report import accesses, coverage, numbers, style
+from cuvein.report.origins import launched_lines
 from cuvein.report.printing import MINIMUM_WIDTH, WIDE, printed
 from cuvein.report.summary import summarise
 from cuvein.source import Missing
@@ -128,6 +129,8 @@ class TerminalReport:
         heading.append(style.printable(kernel.name), "bold underline" if self._colour else "")
         yield heading
         yield Text("    " + self._facts(kernel), "dim")
+        for place in launched_lines(kernel.launched):
+            yield Text("    " + place, "dim", overflow="ellipsis", no_wrap=True)
         for sequence, sentence in kernel.incomplete[:5]:
             yield Text(f"    INCOMPLETE launch {sequence}: {style.printable(sentence)}", "bold yellow")
         if len(kernel.incomplete) > 5:

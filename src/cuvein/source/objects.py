@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cuvein.source.call_sites import Origin, made_at
 from cuvein.source.names import demangle
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from cuvein.profile.model import Allocation, LaunchProfile, Node
 
-__all__ = ["DataObject", "ObjectTraffic", "name_of", "objects_of", "traffic_of"]
+__all__ = ["DataObject", "ObjectTraffic", "name_of", "objects_of", "touched", "traffic_of"]
 
 # Spaces whose addresses lie in allocations.
 IN_ALLOCATIONS = ("global",)
@@ -23,7 +24,16 @@ IN_ALLOCATIONS = ("global",)
 class DataObject:
     """An allocation, or (``index`` is ``None``) all memory that no known allocation covers.
 
-    ``index`` points into ``launch.allocations``; ``size`` is in bytes, ``None`` when not known.
+    Attributes
+    ----------
+    index
+        Into ``launch.allocations``.
+    name
+        Its variable, what kind of array it is (``float32[16, 64]``), or what kind of memory and where.
+    size
+        In bytes, ``None`` when not known.
+    origin
+        Where it was made, ``None`` when that was not recorded.
     """
 
     index: int | None
@@ -31,6 +41,29 @@ class DataObject:
     kind: str
     address: int | None
     size: int | None
+    origin: Origin | None = None
+
+    @property
+    def title(self) -> str:
+        """The name with the place where it was made: ``float32[16, 64] of train.py:31 in forward``."""
+        made = str(self.origin) if self.origin is not None else ""
+        return f"{self.name} of {made}" if made else self.name
+
+    @property
+    def known(self) -> bool:
+        """Whether more is known than its kind and address."""
+        return self.origin is not None or not (self.index is None or self.name.endswith(f"{self.address:#x}"))
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes objects of several launches one.
+
+        An address may serve another allocation in a later launch, so size and name count too. Tensors that
+        are made anew, by the same call, in the same shape, are one whatever their address.
+        """
+        made = self.origin is not None and self.origin.place is not None
+        address = None if self.kind == "tensor" and made else self.address
+        return address, self.size, self.kind, self.name, self.origin if made else None
 
 
 @dataclass(frozen=True)
@@ -63,12 +96,15 @@ class ObjectTraffic:
 
 
 def name_of(allocation: Allocation | None) -> str:
-    """Name an allocation by what is known of it: its variable, else its kind and address."""
+    """Name an allocation by what is known of it: its variable, its shape, else its kind and address."""
     if allocation is None:
         return "memory outside known allocations"
     if allocation.name:
         return demangle(allocation.name)
+    if allocation.dtype is not None and allocation.shape is not None:
+        return f"{allocation.dtype}{allocation.shape}"
     kinds = {
+        "tensor": "tensor",
         "unknown": "allocation",
         "device": "device allocation",
         "pool": "pool allocation",
@@ -85,6 +121,17 @@ def name_of(allocation: Allocation | None) -> str:
 def objects_of(profile: LaunchProfile) -> list[DataObject]:
     """Give the launch's allocations as objects, in the profile's order."""
     return [_object(profile, index) for index in range(len(profile.launch.allocations))]
+
+
+def touched(profile: LaunchProfile, nodes: Iterable[Node]) -> dict[DataObject, int]:
+    """Say which objects nodes touched, with the bytes there, most first; none outside global memory."""
+    amounts: dict[int | None, int] = defaultdict(int)
+    for node in nodes:
+        if node.space in IN_ALLOCATIONS:
+            for index, amount in _parts(node).items():
+                amounts[index] += amount
+    ordered = sorted(amounts, key=lambda key: (-amounts[key], key is None, key or 0))
+    return {_object(profile, index): amounts[index] for index in ordered}
 
 
 def traffic_of(profile: LaunchProfile, nodes: Iterable[int] | None = None) -> list[ObjectTraffic]:
@@ -153,4 +200,11 @@ def _object(profile: LaunchProfile, index: int | None) -> DataObject:
     if index is None or not 0 <= index < len(profile.launch.allocations):
         return DataObject(None, name_of(None), "unknown", None, None)
     allocation = profile.launch.allocations[index]
-    return DataObject(index, name_of(allocation), allocation.kind, allocation.address, allocation.size)
+    return DataObject(
+        index,
+        name_of(allocation),
+        allocation.kind,
+        allocation.address,
+        allocation.size,
+        made_at(profile.launch, allocation),
+    )

@@ -1,9 +1,11 @@
 """Python runs this before the program, because cuvein put its folder first on ``PYTHONPATH``.
 
-It takes the folder away again, so that the program and its children see the path they would see without, starts
-what cuvein needs in the program, and gives way to the ``sitecustomize`` of the installation, if it has one.
+It takes the folder away again, so that the program and its children see the path they would see without,
+starts what cuvein needs in the program, and gives way to the ``sitecustomize`` of the installation, if it has
+one.
 """
 
+import contextlib
 import sys
 
 
@@ -37,11 +39,10 @@ def _begin() -> None:
     module.start()
 
 
-try:
+# Should this fail, the program runs as if nothing had been tried.
+with contextlib.suppress(Exception):
     _begin()
-except Exception:  # noqa: S110, BLE001  (the program runs as if nothing had been tried)
-    pass
 
 # Whether this finds one or not, the interpreter sees the outcome as its own.
 del sys.modules["sitecustomize"]
-import sitecustomize  # noqa: E402, F401
+import sitecustomize  # type: ignore[import-not-found]  # noqa: E402, F401

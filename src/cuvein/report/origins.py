@@ -1,0 +1,58 @@
+"""How reports write where something was launched or made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cuvein.report import style
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from cuvein.source import Origin
+
+__all__ = ["launched_lines", "origin_document", "origin_text"]
+
+_SHOWN = 3
+
+
+def origin_text(origin: Origin | None) -> str:
+    """Write a place with its operator and NVTX ranges; empty when nothing is known."""
+    if origin is None:
+        return ""
+    parts = [str(origin.place)] if origin.place is not None else []
+    if origin.operator is not None:
+        parts.append(origin.operator)
+    if origin.ranges:
+        parts.append(f"in {' / '.join(origin.ranges)}")
+    return style.printable(", ".join(parts))
+
+
+def launched_lines(launched: Counter[Origin]) -> list[str]:
+    """Write where launches come from, those with most first; nothing when it was not recorded."""
+    texts: dict[str, int] = {}
+    for origin, launches in launched.most_common():
+        text = origin_text(origin) or "a place that is not known"
+        texts[text] = texts.get(text, 0) + launches
+    lines = []
+    for text, launches in list(texts.items())[:_SHOWN]:
+        times = f" ({launches} launches)" if len(texts) > 1 else ""
+        lines.append(f"launched at {text}{times}")
+    if len(texts) > _SHOWN:
+        lines.append(f"and at {len(texts) - _SHOWN} other places")
+    return lines
+
+
+def origin_document(origin: Origin | None) -> dict[str, Any] | None:
+    """Give a place for a JSON report."""
+    if origin is None:
+        return None
+    place = origin.place
+    return {
+        "file": place.file if place else None,
+        "line": place.line if place else None,
+        "function": place.function if place else None,
+        "operators": list(origin.operators),
+        "ranges": list(origin.ranges),
+        "note": origin.note,
+    }
