@@ -41,7 +41,7 @@ std::string text(const nlohmann::json& document) {
 void Tensor::name(const std::string& dtype, const std::vector<int64_t>& shape) {
   const nlohmann::json facts = {{"shape", shape}, {"dtype", dtype}};
   std::lock_guard<std::mutex> lock(mutex_);
-  facts_ = text(facts);
+  if (facts_.empty()) facts_ = text(facts);
 }
 
 std::string Tensor::facts() const {
@@ -153,7 +153,7 @@ bool Allocations::name_tensor(uint64_t address, uint64_t size, const std::string
   {
     std::lock_guard<std::mutex> lock(mutex_);
     const auto found = tensors_.find(address);
-    if (found == tensors_.end() || found->second.size < size) return false;
+    if (found == tensors_.end() || found->second.size != size) return false;
     tensor = found->second.tensor;
   }
   tensor->name(dtype, shape);

@@ -17,6 +17,7 @@ namespace cuvein {
 // after the first kernel that uses it was launched.
 class Tensor {
  public:
+  // What it is said to be first stays: others are views of it.
   void name(const std::string& dtype, const std::vector<int64_t>& shape);
   // As JSON, `{"shape":[..],"dtype":".."}`; empty while not known.
   std::string facts() const;
@@ -71,7 +72,7 @@ class Allocations {
 
   // Tensors. One that is created takes the place of those it overlaps: that they are gone was missed.
   void create_tensor(uint64_t address, uint64_t size, std::shared_ptr<const CallSite> site);
-  // False when there is no such tensor.
+  // False when there is no tensor of this size; an array that is only a part of it is a view.
   bool name_tensor(uint64_t address, uint64_t size, const std::string& dtype,
                    const std::vector<int64_t>& shape);
   void destroy_tensor(uint64_t address);

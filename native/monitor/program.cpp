@@ -54,7 +54,7 @@ CUVEIN_EXPORT void cuvein_tensor_created(uint64_t address, uint64_t bytes) {
   cuvein::guarded([&](cuvein::Monitor* monitor) { monitor->tensor_created(address, bytes); });
 }
 
-// What lies there. Returns 0 when nothing that large was created there.
+// What lies there. Returns 0 when nothing of this size was created there.
 CUVEIN_EXPORT int cuvein_tensor_named(uint64_t address, uint64_t bytes, const char* dtype,
                                       const int64_t* shape, unsigned dimensions) {
   bool known = false;

@@ -74,24 +74,31 @@ class Arrays:
         if not self._able or not self._lock.acquire(blocking=False):
             return
         try:
-            if not self._newer_than_mark(gc.get_objects(generation=0)):
-                # A collection has moved what survived it.
-                self._newer_than_mark(gc.get_objects(generation=1))
+            young = gc.get_objects(generation=0)
+            arrays = self._newer_than_mark(young)
+            if arrays is None:
+                # A collection has moved what survived it, the mark too, and not in order.
+                arrays = [*self._all(gc.get_objects(generation=1)), *self._all(young)]
+            for array in arrays:
+                self._tell(array, self._kinds[type(array)])
             self._mark = []
         except Exception:
             pass
         finally:
             self._lock.release()
 
-    def _newer_than_mark(self, objects: list[object]) -> bool:
-        kinds, mark = self._kinds, self._mark
+    def _newer_than_mark(self, objects: list[object]) -> list[object] | None:
+        """Give new arrays in the order of their birth, as views are younger than what they are views of."""
+        found: list[object] = []
         for candidate in reversed(objects):
-            if candidate is mark:
-                return True
-            facts = kinds.get(type(candidate))
-            if facts is not None:
-                self._tell(candidate, facts)
-        return False
+            if candidate is self._mark:
+                return found[::-1]
+            if type(candidate) in self._kinds:
+                found.append(candidate)
+        return None
+
+    def _all(self, objects: list[object]) -> list[object]:
+        return [candidate for candidate in objects if type(candidate) in self._kinds]
 
     def _tell(self, array: object, facts: Callable[[object], Facts | None]) -> None:
         try:

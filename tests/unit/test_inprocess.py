@@ -1,0 +1,246 @@
+"""The Python side in the program, with what stands in for PyTorch, CuPy and the driver."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cuvein.collect import environment, installation
+from stand_ins import MODULES, Program, build_driver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HERE = str(installation.python_path())
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_driver(tmp_path_factory.mktemp("driver"))
+
+
+@pytest.fixture
+def program(tmp_path: Path, stand_in: Path) -> Program:
+    return Program(tmp_path, stand_in)
+
+
+def tensors(found: dict[str, Any]) -> list[tuple[int, int, str | None, list[int] | None]]:
+    return [
+        (entry["address"], entry["size"], entry.get("dtype"), entry.get("shape"))
+        for entry in found["allocations"]
+        if entry["kind"] == "tensor"
+    ]
+
+
+@pytest.fixture
+def run(program: Program) -> Callable[[str], Any]:
+    def run(text: str) -> Any:
+        start = "malloc(0x100000, 0x1000000)\n"
+        return program.run(start + text, PYTHONPATH=os.pathsep.join([HERE, str(MODULES)]))
+
+    return run
+
+
+# --- what the program sees ---------------------------------------------------------------------------------
+
+
+def test_launcher_puts_the_folder_first_and_only_when_asked() -> None:
+    base = {b"PYTHONPATH": b"/a:/b", b"X": b"y"}
+    made = environment.prepare(base, Path("/m.so"), Path("/c"), 1, python_path=Path("/p"))
+    assert made[b"PYTHONPATH"] == b"/p:/a:/b"
+    made = environment.prepare({}, Path("/m.so"), Path("/c"), 1, python_path=Path("/p"))
+    assert made[b"PYTHONPATH"] == b"/p"
+    assert environment.prepare(base, Path("/m.so"), Path("/c"), 1)[b"PYTHONPATH"] == b"/a:/b"
+    assert b"PYTHONPATH" not in environment.prepare({}, Path("/m.so"), Path("/c"), 1)
+
+
+@pytest.mark.parametrize("own", ["", "/nowhere", "/nowhere:/elsewhere"])
+def test_path_and_environment_are_as_without(own: str, program: Program) -> None:
+    text = (
+        "import os, subprocess, sys\n"
+        "print(sys.path, os.environ.get('PYTHONPATH'), 'sitecustomize' in sys.modules)\n"
+        "print(subprocess.run(['printenv', 'PYTHONPATH'], capture_output=True).stdout)\n"
+        "print([name for name in sys.path_importer_cache if 'inprocess/path' in name])\n"
+    )
+    environment = {"PYTHONPATH": own} if own else {}
+    without = program.output(text, **environment)
+    assert program.output(text, PYTHONPATH=os.pathsep.join([HERE, own] if own else [HERE])) == without
+
+
+def test_sitecustomize_of_the_program_runs_as_its_own(program: Program) -> None:
+    folder = program.folder / "own"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text("import sys\nprint('own', __name__, __file__)\nvalue = 7\n")
+    text = "import sitecustomize\nprint(sitecustomize.value, sitecustomize.__spec__.name)\n"
+    without = program.output(text, PYTHONPATH=str(folder))
+    assert program.output(text, PYTHONPATH=f"{HERE}:{folder}") == without
+    assert without == f"own sitecustomize {folder}/sitecustomize.py\n7 sitecustomize\n"
+
+
+def test_sitecustomize_that_fails_fails_as_without(program: Program) -> None:
+    folder = program.folder / "own"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text("import not_there\n")
+    text = "import sys\nprint('sitecustomize' in sys.modules)\n"
+    with pytest.raises(AssertionError) as without:
+        program.output(text, PYTHONPATH=str(folder))
+    with pytest.raises(AssertionError) as found:
+        program.output(text, PYTHONPATH=f"{HERE}:{folder}")
+    assert str(found.value).splitlines()[:2] == str(without.value).splitlines()[:2]
+
+
+def test_nothing_is_imported_in_a_program_without_frameworks(program: Program) -> None:
+    text = "import sys\nprint(sorted(sys.modules))\n"
+    (without,) = program.output(text).splitlines()
+    (found,) = program.output(text, PYTHONPATH=HERE).splitlines()
+    more = set(eval(found)) - set(eval(without))
+    assert {name for name in more if "cuvein" in name} == {"_cuvein_inprocess", "_cuvein_inprocess.imports"}
+    assert not more & {"ctypes", "gc", "threading", "torch", "cupy", "numpy"}
+
+
+def test_import_hook_leaves_no_trace_on_modules(run: Callable[[str], Any]) -> None:
+    found = run(
+        """
+import cupy, torch
+result = [[type(m.__loader__).__name__, type(m.__spec__.loader).__name__] for m in (cupy, torch)]
+print(json.dumps([result, [type(f).__name__ for f in sys.meta_path if "_Finder" == type(f).__name__]]))
+"""
+    )
+    assert found == [[["SourceFileLoader"] * 2] * 2, []]
+
+
+def test_module_that_fails_to_import_fails_as_it_does(program: Program) -> None:
+    folder = program.folder / "broken"
+    folder.mkdir()
+    (folder / "torch.py").write_text("raise RuntimeError('no torch today')\n")
+    text = "try:\n    import torch\nexcept RuntimeError as error:\n    print(error)\n"
+    assert program.output(text, PYTHONPATH=f"{HERE}:{folder}") == "no torch today\n"
+    assert program.output(
+        "try:\n    import cupy\nexcept ImportError as e:\n    print(e)\n", PYTHONPATH=HERE
+    ) == ("No module named 'cupy'\n")
+
+
+# --- PyTorch -----------------------------------------------------------------------------------------------
+
+
+def test_tensors_are_told_with_shape_and_creating_line(run: Callable[[str], Any]) -> None:
+    found = run(
+        """
+import torch
+def make(): return torch.empty(3, 4)
+x = make()
+y = torch.nn.Parameter((7,), torch.float16, torch._Block(14))
+describe()          # a launch: from now on Python looks at what was made
+print(json.dumps(describe()))
+"""
+    )
+    assert tensors(found) == [(0x100000, 48, "float32", [3, 4]), (0x101000, 14, "float16", [7])]
+    first = next(entry for entry in found["allocations"] if entry["kind"] == "tensor")
+    site = found["sites"][first["site"]]
+    assert [frame["function"] for frame in site["python"]][-3:] == ["empty", "make", "<module>"]
+    assert not any("inprocess" in frame["file"] for frame in site["python"])
+
+
+def test_a_tensor_is_known_at_the_next_allocation(run: Callable[[str], Any]) -> None:
+    found = run("import torch\nx = torch.empty(5)\ny = torch.empty(6)\nprint(json.dumps(describe()))\n")
+    assert tensors(found) == [(0x100000, 20, "float32", [5]), (0x101000, 24, None, None)]
+
+
+def test_views_do_not_name_what_they_are_views_of(run: Callable[[str], Any]) -> None:
+    found = run(
+        """
+import torch
+x = torch.empty(3, 4); same = x.view(12); part = x[0]; end = x[2]
+describe(); print(json.dumps(describe()))
+"""
+    )
+    assert tensors(found) == [(0x100000, 48, "float32", [3, 4])]
+
+
+def test_memory_that_is_reused_does_not_keep_its_name(run: Callable[[str], Any]) -> None:
+    found = run(
+        """
+import torch
+x = torch.empty(3, 4); describe(); describe()
+del x
+result = [describe()]
+torch._C.reuse = 0x100000
+held = torch._Block(48)         # not a tensor that Python knows
+describe(); result.append(describe())
+print(json.dumps(result))
+"""
+    )
+    assert [tensors(each) for each in found] == [[], [(0x100000, 48, None, None)]]
+
+
+def test_a_block_whose_size_does_not_show_is_not_told(run: Callable[[str], Any]) -> None:
+    found = run(
+        """
+import torch
+x = torch.empty(4); torch._C.count += 1; torch._C.requested += 100      # another thread's
+y = torch.empty(5); z = torch.empty(6)
+describe(); print(json.dumps(describe()))
+"""
+    )
+    assert tensors(found) == [(0x100000, 16, "float32", [4]), (0x103000, 24, "float32", [6])]
+
+
+def test_tensors_of_other_types_run_no_code(run: Callable[[str], Any]) -> None:
+    found = run(
+        """
+import torch
+x = torch.Fake((4,), torch.float32, torch._Block(16))
+describe(); print(json.dumps(describe()))
+"""
+    )
+    assert tensors(found) == [(0x100000, 16, None, None)]
+
+
+def test_collections_do_not_hide_tensors(run: Callable[[str], Any]) -> None:
+    found = run(
+        """
+import gc, torch
+describe(); describe()
+x = torch.empty(4)
+gc.collect(0)
+describe(); print(json.dumps(describe()))
+"""
+    )
+    assert tensors(found) == [(0x100000, 16, "float32", [4])]
+
+
+def test_a_build_without_cuda_is_left_alone(program: Program) -> None:
+    text = "import torch\nprint(torch._C.active)\n"
+    path = f"{HERE}:{MODULES}"
+    assert program.output(text, PYTHONPATH=path) == "True\n"
+    assert program.output(text, PYTHONPATH=path, STAND_IN_CUDA="no") == "False\n"
+
+
+# --- CuPy --------------------------------------------------------------------------------------------------
+
+
+def test_arrays_of_cupy_are_told(run: Callable[[str], Any]) -> None:
+    found = run(
+        """
+import cupy
+x = cupy.empty(3, 4); part = x.view(12)
+describe(); print(json.dumps(describe()))
+"""
+    )
+    assert tensors(found) == [(0x100000, 48, "float32", [3, 4])]
+
+
+def test_an_array_that_another_thread_frees_is_forgotten(run: Callable[[str], Any]) -> None:
+    found = run(
+        """
+import cupy
+x = cupy.empty(3, 4); describe(); describe()
+cupy._Memory.hooked = False         # hooks are of a thread
+del x
+print(json.dumps(describe()))
+"""
+    )
+    assert tensors(found) == []
