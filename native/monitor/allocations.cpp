@@ -142,8 +142,8 @@ void Allocations::create_tensor(uint64_t address, uint64_t size, std::shared_ptr
   if (size == 0) return;
   std::lock_guard<std::mutex> lock(mutex_);
   forget_tensors(address, size);
-  tensors_[address] = {address, size,           AllocationKind::kTensor, "", std::move(site),
-                       std::make_shared<Tensor>()};
+  tensors_[address] = {
+      address, size, AllocationKind::kTensor, "", std::move(site), std::make_shared<Tensor>()};
   list_.reset();
 }
 
@@ -173,7 +173,8 @@ void Allocations::add_tensors(std::vector<Allocation>* all) const {
   for (const auto& [address, tensor] : tensors_) chosen.push_back(&tensor);
   if (chosen.size() > most) {
     const auto larger = [](const Allocation* a, const Allocation* b) { return a->size > b->size; };
-    std::nth_element(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(most), chosen.end(), larger);
+    std::nth_element(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(most), chosen.end(),
+                     larger);
     chosen.resize(most);
     std::sort(chosen.begin(), chosen.end(),
               [](const Allocation* a, const Allocation* b) { return a->address < b->address; });

@@ -13,8 +13,8 @@
 
 namespace cuvein {
 
-// What is known of an array that a framework keeps in a part of an allocation. The framework may say what it is
-// after the first kernel that uses it was launched.
+// What is known of an array that a framework keeps in a part of an allocation. The framework may say what it
+// is after the first kernel that uses it was launched.
 class Tensor {
  public:
   // What it is said to be first stays: others are views of it.
@@ -45,15 +45,15 @@ class AllocationList {
 
   const std::vector<Allocation>& allocations() const { return allocations_; }
 
-  // Their spelling in a launch document, which numbers their sites as *sites does. Where `wanted` is given, all
-  // others are null.
+  // Their spelling in a launch document, which numbers their sites as *sites does. Where `wanted` is given,
+  // all others are null.
   std::string json(CallSiteTable* sites, const std::vector<bool>* wanted) const;
 
   // The same of all; made at its first use.
   const std::string& json() const;
   const CallSiteTable& sites() const { return sites_; }  // of json()
-  // What has become known of tensors since json() was made, as a list of {"allocation":..,"shape":..,"dtype":..};
-  // empty: nothing.
+  // What has become known of tensors since json() was made, as a list of
+  // {"allocation":..,"shape":..,"dtype":..}; empty: nothing.
   std::string amendments() const;
 
  private:
@@ -77,8 +77,8 @@ class Allocations {
                    const std::vector<int64_t>& shape);
   void destroy_tensor(uint64_t address);
 
-  // What is alive now. Of more than kMost allocations the nearest neighbours of a kind are reported as one, and
-  // of many tensors the largest are reported.
+  // What is alive now. Of more than kMost allocations the nearest neighbours of a kind are reported as one,
+  // and of many tensors the largest are reported.
   std::shared_ptr<const AllocationList> list();
 
  private:

@@ -41,7 +41,9 @@ std::string text(const nlohmann::json& document) {
   return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-bool starts(const std::string& text, const char* start) { return text.compare(0, std::strlen(start), start) == 0; }
+bool starts(const std::string& text, const char* start) {
+  return text.compare(0, std::strlen(start), start) == 0;
+}
 
 // Frames of Python code that tells cuvein what the program does, and of the library code that calls it.
 size_t hook_frames(const std::vector<PythonFrame>& frames) {
@@ -113,8 +115,11 @@ std::shared_ptr<const CallSite> call_site(Inner inner) {
 
   std::string key(reinterpret_cast<const char*>(addresses.data()), addresses.size() * sizeof(uint64_t));
   for (const PythonFrame& frame : python)
-    key.append(frame.file).append(1, '\0').append(frame.function).append(1, '\0').append(
-        reinterpret_cast<const char*>(&frame.line), sizeof frame.line);
+    key.append(frame.file)
+        .append(1, '\0')
+        .append(frame.function)
+        .append(1, '\0')
+        .append(reinterpret_cast<const char*>(&frame.line), sizeof frame.line);
   for (const std::string& range : ranges) key.append(1, '\1').append(range).append(1, '\0');
 
   Known& data = known();
@@ -145,7 +150,8 @@ std::string CallSiteTable::json() const {
   for (size_t i = 0; i < sites_.size(); ++i) {
     const CallSite& site = *sites_[i];
     result += (i != 0 ? ",{\"python\":" : "{\"python\":") + site.python + ",\"native\":" + site.native +
-              ",\"ranges\":" + site.ranges + ",\"operators\":" + site.operators + ",\"note\":" + site.note + "}";
+              ",\"ranges\":" + site.ranges + ",\"operators\":" + site.operators + ",\"note\":" + site.note +
+              "}";
     last_module = std::max(last_module, site.last_module);
   }
   nlohmann::json modules = nlohmann::json::array();
@@ -153,8 +159,9 @@ std::string CallSiteTable::json() const {
   std::lock_guard<std::mutex> lock(data.mutex);
   for (int number = 0; number <= last_module; ++number) {
     const HostModule& module = data.host.module(number);
-    modules.push_back({{"path", module.path},
-                       {"build_id", module.build_id.empty() ? nlohmann::json() : nlohmann::json(module.build_id)}});
+    modules.push_back(
+        {{"path", module.path},
+         {"build_id", module.build_id.empty() ? nlohmann::json() : nlohmann::json(module.build_id)}});
   }
   return result + "],\"host_modules\":" + text(modules);
 }

@@ -10,12 +10,12 @@ namespace cuvein {
 
 // Never changes. Equal sites are one.
 struct CallSite {
-  std::string python;             // JSON list of frames, innermost first
-  std::string native;             // JSON list of frames, innermost first; modules by number
-  std::string ranges;             // JSON list of names, outermost first
-  std::string operators;          // JSON list of names, outermost first
-  std::string note;               // JSON: what is missing, or null
-  int last_module = -1;           // the highest number
+  std::string python;     // JSON list of frames, innermost first
+  std::string native;     // JSON list of frames, innermost first; modules by number
+  std::string ranges;     // JSON list of names, outermost first
+  std::string operators;  // JSON list of names, outermost first
+  std::string note;       // JSON: what is missing, or null
+  int last_module = -1;   // the highest number
 };
 
 // What to leave out of a site.

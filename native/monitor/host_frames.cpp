@@ -66,7 +66,7 @@ int look(dl_phdr_info* info, size_t, void* data) {
   auto* search = static_cast<Search*>(data);
   bool inside = false;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    const ElfW(Phdr) & segment = info->dlpi_phdr[i];
     const uint64_t first = info->dlpi_addr + segment.p_vaddr;
     inside = inside || (segment.p_type == PT_LOAD && search->address >= first &&
                         search->address - first < segment.p_memsz);

@@ -8,14 +8,16 @@ namespace {
 // Reads what a mangled nested name consists of, part by part.
 class Parts {
  public:
-  explicit Parts(const std::string& symbol) : symbol_(symbol), at_(symbol.compare(0, 3, "_ZN") == 0 ? 3 : npos) {
+  explicit Parts(const std::string& symbol)
+      : symbol_(symbol), at_(symbol.compare(0, 3, "_ZN") == 0 ? 3 : npos) {
     if (at_ != npos && at_ < symbol.size() && symbol[at_] == 'K') ++at_;
   }
   // The next part; empty at the end and for what is no plain name.
   std::string next() {
     size_t length = 0;
     size_t digits = at_;
-    for (; digits < symbol_.size() && symbol_[digits] >= '0' && symbol_[digits] <= '9' && length < 4096; ++digits)
+    for (; digits < symbol_.size() && symbol_[digits] >= '0' && symbol_[digits] <= '9' && length < 4096;
+         ++digits)
       length = length * 10 + static_cast<size_t>(symbol_[digits] - '0');
     if (digits == at_ || length > symbol_.size() - digits) return "";
     at_ = digits + length;

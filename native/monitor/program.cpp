@@ -1,4 +1,5 @@
-// The functions that the Python side calls through ctypes. None of them fails: what makes no sense is ignored.
+// The functions that the Python side calls through ctypes. None of them fails: what makes no sense is
+// ignored.
 #include "monitor/program.h"
 
 #include <dlfcn.h>
@@ -49,7 +50,8 @@ void ask_program() {
 
 #define CUVEIN_EXPORT extern "C" __attribute__((visibility("default")))
 
-// A framework has given out memory in a part of an allocation. The calling thread is the one that asked for it.
+// A framework has given out memory in a part of an allocation. The calling thread is the one that asked for
+// it.
 CUVEIN_EXPORT void cuvein_tensor_created(uint64_t address, uint64_t bytes) {
   cuvein::guarded([&](cuvein::Monitor* monitor) { monitor->tensor_created(address, bytes); });
 }
@@ -80,7 +82,8 @@ CUVEIN_EXPORT void cuvein_name_operators(const char* names) {
 // To be called on the main thread, with the GIL, soon after each launch; null for nothing.
 CUVEIN_EXPORT void cuvein_after_launch(int (*callback)()) { cuvein::look = callback; }
 
-// Writes what a launch of the calling thread would be told of now, as JSON, and returns how many bytes that takes.
+// Writes what a launch of the calling thread would be told of now, as JSON, and returns how many bytes that
+// takes.
 CUVEIN_EXPORT uint64_t cuvein_describe(char* text, uint64_t size) {
   uint64_t needed = 0;
   cuvein::guarded([&](cuvein::Monitor* monitor) {

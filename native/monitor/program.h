@@ -7,8 +7,8 @@ class Monitor;
 
 Monitor* monitor_of_process();  // null before the driver has loaded it
 
-// Has the Python side look at the program's arrays as soon as the main thread runs Python code again, which is
-// when an operator that has launched a kernel returns what it made. Does not wait and needs no GIL.
+// Has the Python side look at the program's arrays as soon as the main thread runs Python code again, which
+// is when an operator that has launched a kernel returns what it made. Does not wait and needs no GIL.
 void ask_program();
 
 }  // namespace cuvein

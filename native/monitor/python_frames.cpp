@@ -98,7 +98,8 @@ Layout of_312() {
 }
 
 // CPython's description of itself lists offsets in groups, each headed by the size of the structure. What
-// stands between differs by version; the thread's own number in its state tells whether this reading is right.
+// stands between differs by version; the thread's own number in its state tells whether this reading is
+// right.
 std::optional<Layout> described(int minor, const void* state) {
   const auto* runtime = static_cast<const char*>(dlsym(RTLD_DEFAULT, "_PyRuntime"));
   if (runtime == nullptr) return std::nullopt;
@@ -239,8 +240,8 @@ std::vector<PythonFrame> python_frames(size_t most, std::string* missing) {
     } else {
       byte = static_cast<int>(read_pointer(frame, layout.instruction) - (code + layout.first_instruction));
     }
-    frames.push_back({text(call, read_pointer(code, layout.file)), text(call, read_pointer(code, layout.name)),
-                      std::max(call.line(code, byte), 0)});
+    frames.push_back({text(call, read_pointer(code, layout.file)),
+                      text(call, read_pointer(code, layout.name)), std::max(call.line(code, byte), 0)});
   }
   return frames;
 }

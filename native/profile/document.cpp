@@ -116,7 +116,8 @@ void keep_sites(Json* launch) {
 
   Kept modules(launch, "host_modules");
   const auto frames = [](Json& site) -> Json* {
-    return site.is_object() && site.contains("native") && site["native"].is_array() ? &site["native"] : nullptr;
+    return site.is_object() && site.contains("native") && site["native"].is_array() ? &site["native"]
+                                                                                    : nullptr;
   };
   for (Json& site : (*launch)["sites"]) {
     if (Json* list = frames(site)) {

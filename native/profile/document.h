@@ -12,8 +12,8 @@ LaunchShape launch_shape(const std::string& launch_json);
 
 // The LaunchProfile document. `process_json` and `launch_json` are embedded; PCs become (function, offset) by
 // the launch's function table, of which only what the graph refers to is kept, likewise allocations with what
-// they refer to. `tensors` is what became known of tensors later: a list of {"allocation": index, "shape": ..,
-// "dtype": ..}.
+// they refer to. `tensors` is what became known of tensors later: a list of {"allocation": index, "shape":
+// .., "dtype": ..}.
 std::string profile_document(const std::string& process_json, const std::string& launch_json,
                              const Graph& graph, const char* engine, const char* incomplete,
                              const std::string& tensors = "");

@@ -1,7 +1,7 @@
-// Stands in for the Sanitizer API, NVTX and PyTorch's C++ code: it tells the monitor what a driver would, when the
-// test says so.
-#include <sanitizer.h>
+// Stands in for the Sanitizer API, NVTX and PyTorch's C++ code: it tells the monitor what a driver would,
+// when the test says so.
 #include <nvtx3/nvToolsExt.h>
+#include <sanitizer.h>
 
 #include <cstring>
 
@@ -42,8 +42,8 @@ SanitizerResult sanitizerSubscribe(Sanitizer_SubscriberHandle*, Sanitizer_Callba
 }
 
 // None of the others has anything to do here, whatever it is given.
-#define STAND_IN(name)                                     \
-  int stand_in_for_##name() __asm__("sanitizer" #name);    \
+#define STAND_IN(name)                                  \
+  int stand_in_for_##name() __asm__("sanitizer" #name); \
   int stand_in_for_##name() { return SANITIZER_SUCCESS; }
 STAND_IN(Unsubscribe)
 STAND_IN(EnableDomain)
