@@ -90,6 +90,15 @@ def test_triton_lines_are_those_of_the_python_source() -> None:
     assert {chain[-1].file for chain in chains if chain} == {"/kernels/rows.py"}
 
 
+def test_numba_lines_are_those_of_the_python_source() -> None:
+    (kernel,) = cubin_of("numba").functions
+    chains = [table_of("numba").at(kernel, offset) for offset in range(0, 0x400, 16)]
+    source = (FOLDER / "sources" / "scale.py").read_text().splitlines()
+    lines = {source[chain[-1].line - 1].strip() for chain in chains if chain}
+    assert "out[i] = weight(x, i) + x[n - 1 - i]" in lines
+    assert {chain[-1].file for chain in chains if chain} == {"/kernels/scale.py"}
+
+
 @pytest.mark.parametrize("kernel", ["once_called", "twice_called"])
 def test_a_called_function_is_found_by_its_own_name_and_by_the_copys(kernel: str) -> None:
     table, cubin = table_of("called"), cubin_of("called")

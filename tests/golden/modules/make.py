@@ -1,7 +1,8 @@
 """Rebuild the modules of this folder and what nvdisasm says of their lines.
 
 Usage: ``python make.py FOLDER``. FOLDER becomes part of the recorded paths; ``/kernels`` was used. Needs
-nvcc, nvlink and nvdisasm on ``PATH`` and the packages triton and nvidia-cuda-nvrtc. No GPU.
+nvcc, nvlink, ptxas and nvdisasm on ``PATH`` and the packages triton, nvidia-cuda-nvrtc and numba-cuda.
+No GPU.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 HERE = Path(__file__).parent
 ARCHITECTURE = "sm_90"
@@ -74,6 +76,30 @@ def compile_triton(build: Path) -> None:
     (build / "triton.cubin").write_bytes(kernel.asm["cubin"])
 
 
+def compile_numba(build: Path) -> None:
+    """Build what Numba builds, for a GPU that is not there."""
+    sys.path.insert(0, str(build))
+    cuda, scale = importlib.import_module("numba.cuda"), importlib.import_module("scale")
+    device = SimpleNamespace(compute_capability=(9, 0))
+    for name in ("cudadrv.devices", "dispatcher", "api", "compiler"):
+        module = importlib.import_module(f"numba.cuda.{name}")
+        module.get_current_device = module.get_context = lambda: device
+    floats = cuda.types.float32[:]
+    text, _ = cuda.compile_ptx(
+        scale.scale, (floats, floats, cuda.types.int32), lineinfo=True, cc=device.compute_capability
+    )
+    (build / "numba.ptx").write_text(text)
+    run(
+        "ptxas",
+        "-arch",
+        ARCHITECTURE,
+        "--generate-line-info",
+        build / "numba.ptx",
+        "-o",
+        build / "numba.cubin",
+    )
+
+
 def main() -> None:
     """Build everything, then ask nvdisasm."""
     build = Path(sys.argv[1]).resolve()
@@ -83,6 +109,7 @@ def main() -> None:
     compile_cuda(build)
     compile_nvrtc(build)
     compile_triton(build)
+    compile_numba(build)
     for cubin in sorted(build.glob("*.cubin")):
         shutil.copy(cubin, HERE / cubin.name)
         listing = subprocess.run(
