@@ -11,7 +11,7 @@ from rich.text import Text
 
 from cuvein.report import numbers, style
 from cuvein.report.listing import Listing, Row, Section, kind_name
-from cuvein.report.origins import origin_document, origin_text
+from cuvein.report.origins import launches_text, origin_document, origin_text
 from cuvein.report.summary import access_of, summarise
 from cuvein.report.tally import AccessKind, Tally
 from cuvein.source import launched_at, short, traffic_of
@@ -167,13 +167,13 @@ def _section(group: OperatorGroup, whole: int) -> Section:
     names = [short(name) for name, _ in group.kernels.most_common(_KERNELS)]
     more = f" and {len(group.kernels) - _KERNELS} more" if len(group.kernels) > _KERNELS else ""
     details = [
-        Text(f"{launches:,} launch{'' if launches == 1 else 'es'} of {', '.join(names)}{more}", "dim"),
+        Text(f"{launches_text(launches)} of {', '.join(names)}{more}", "dim"),
     ]
     for origin, count in group.launched.most_common(_PLACES):
         place = origin.place if origin else None
         if place is not None and (group.operators or origin_text(origin) != str(place)):
             ranges = f", in {' / '.join(origin.ranges)}" if origin and origin.ranges else ""
-            times = f", {count:,} times" if len(group.launched) > 1 else ""
+            times = f", {launches_text(count)}" if len(group.launched) > 1 else ""
             details.append(Text(style.printable(f"launched at {place}{ranges}{times}")))
     for title, size in group.objects.most_common(_OBJECTS):
         details.append(Text(f"{numbers.amount(size)} in {style.printable(title)}", "dim"))

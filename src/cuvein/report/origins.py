@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from cuvein.source import Origin
 
-__all__ = ["launched_lines", "origin_document", "origin_text"]
+__all__ = ["launched_lines", "launches_text", "origin_document", "origin_text"]
 
 _SHOWN = 3
 
@@ -28,6 +28,11 @@ def origin_text(origin: Origin | None) -> str:
     return style.printable(", ".join(parts))
 
 
+def launches_text(number: int) -> str:
+    """Write a number of launches."""
+    return f"{number:,} launch{'' if number == 1 else 'es'}"
+
+
 def launched_lines(launched: Counter[Origin]) -> list[str]:
     """Write where launches come from, those with most first; nothing when it was not recorded."""
     texts: dict[str, int] = {}
@@ -36,7 +41,7 @@ def launched_lines(launched: Counter[Origin]) -> list[str]:
         texts[text] = texts.get(text, 0) + launches
     lines = []
     for text, launches in list(texts.items())[:_SHOWN]:
-        times = f" ({launches} launches)" if len(texts) > 1 else ""
+        times = f" ({launches_text(launches)})" if len(texts) > 1 else ""
         lines.append(f"launched at {text}{times}")
     if len(texts) > _SHOWN:
         lines.append(f"and at {len(texts) - _SHOWN} other places")
