@@ -61,11 +61,16 @@ class Program:
         self.folder = folder
         self.stand_in = stand_in
 
-    def run(self, text: str, *, call_sites: bool = True, **environment: str) -> Any:
+    def run(
+        self, text: str, *, call_sites: bool = True, python: str = sys.executable, **environment: str
+    ) -> Any:
         """Run the program; give what it prints last."""
-        return json.loads(self.output(PRELUDE + text, call_sites=call_sites, **environment).splitlines()[-1])
+        printed = self.output(PRELUDE + text, call_sites=call_sites, python=python, **environment)
+        return json.loads(printed.splitlines()[-1])
 
-    def output(self, text: str, *, call_sites: bool = True, **environment: str) -> str:
+    def output(
+        self, text: str, *, call_sites: bool = True, python: str = sys.executable, **environment: str
+    ) -> str:
         """Run a program that loads nothing; give what it prints."""
         file = self.folder / "program.py"
         file.write_text(text)
@@ -79,7 +84,7 @@ class Program:
         }
         (self.folder / "configuration.json").write_text(json.dumps(configuration))
         done = subprocess.run(
-            [sys.executable, str(file)],
+            [python, str(file)],
             env={
                 **os.environ,
                 "CUVEIN_CONFIG": str(self.folder / "configuration.json"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,15 +25,30 @@ def program(tmp_path: Path, stand_in: Path) -> Program:
     return Program(tmp_path, stand_in)
 
 
+def interpreters() -> list[str]:
+    """Other versions of Python that are here."""
+    found = []
+    for minor in range(10, 15):
+        path = shutil.which(f"python3.{minor}")
+        # A name may be there for a version that is not.
+        ask = [path or "", "-c", "import ctypes, sys; print(sys.executable)"]
+        done = subprocess.run(ask, capture_output=True, text=True, check=False) if path else None
+        if done and done.returncode == 0:
+            found.append(done.stdout.strip())
+    return found
+
+
 def site_of(found: dict[str, Any]) -> dict[str, Any]:
     site = found["sites"][found["site"]]
     assert isinstance(site, dict)
     return site
 
 
-def test_python_frames_are_those_that_python_itself_names(program: Program) -> None:
+@pytest.mark.parametrize("python", [sys.executable, *interpreters()])
+def test_python_frames_are_those_that_python_itself_names(python: str, program: Program) -> None:
     found = program.run(
-        """
+        python=python,
+        text="""
 class Solver:
     def schritt_ä(self):
         return [self.inner(name) for name in ("one",)]
@@ -46,7 +64,7 @@ class Solver:
 def generator():
     yield Solver().schritt_ä()
 print(json.dumps(sorted(generator(), key=lambda x: 0)[0][0]))
-"""
+""",
     )
     description, frames = found
     site = site_of(description)

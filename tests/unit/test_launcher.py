@@ -168,6 +168,17 @@ def test_program_gets_standard_input_and_inherited_descriptors(cuvein: Cuvein) -
     assert done.stdout == b"from stdin b'from a fd'\n"
 
 
+def test_call_sites_are_asked_for_and_python_is_made_to_tell_of_tensors(cuvein: Cuvein) -> None:
+    program = cuvein.program("import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0)")
+    shown = ["sh", "-c", 'echo "$PYTHONPATH"; exec "$@"', "sh", *program]
+    asked = cuvein.run("run", "--call-sites", "--", *shown, env={"SEEN": "seen.json", "PYTHONPATH": "/own"})
+    assert json.loads((cuvein.folder / "seen.json").read_text())["call_sites"] is True
+    assert asked.stdout.decode().strip().endswith("/inprocess/path:/own")
+    plain = cuvein.run("run", "--", *shown, env={"SEEN": "plain.json", "PYTHONPATH": "/own"})
+    assert json.loads((cuvein.folder / "plain.json").read_text())["call_sites"] is False
+    assert plain.stdout == b"/own\n"
+
+
 def test_environment_signals_and_mask_are_as_without_cuvein(cuvein: Cuvein) -> None:
     text = (
         "#!/bin/sh\nenv | grep -v -e INJECTION64_PATH -e CUVEIN_ -e ^_= | sort\n"
