@@ -41,8 +41,8 @@ class Ahead {
   // Lanes that are looked at and not taken yet.
   unsigned ready() const { return found_ - taken_; }
 
-  // Looks at an access of the launch. Of the lanes `at_once` the entries are loaded from here on, of the others
-  // when they are kDistance lanes away from being taken.
+  // Looks at an access of the launch. Of the lanes `at_once` the entries are loaded from here on, of the
+  // others when they are kDistance lanes away from being taken.
   void look(const Access& access, uint32_t lanes, uint32_t at_once) {
     check();
     if (scattered(access)) {

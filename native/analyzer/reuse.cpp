@@ -120,6 +120,14 @@ __attribute__((always_inline)) inline Reuse::Compared Reuse::compare(const Origi
           ordered ? what_ : what_ | history};
 }
 
+// Whether the same `what` of earlier accesses, not of an asynchronous copy, leads to the same outcome for two
+// lanes that differ from its lane by so much.
+inline bool Reuse::alike(uint64_t difference, uint64_t other) const {
+  if (difference - 32 < 992) return other - 32 < 992;
+  if (difference >= 1024) return geometry_->clusters ? difference >> 10 == other >> 10 : other >= 1024;
+  return other < 32 && (difference == 0) == (other == 0) && partial_syncs_ == nullptr;
+}
+
 // A further lane on bytes that the same access has touched; returns what stays.
 inline uint64_t Reuse::compare_same_instruction(uint64_t what, unsigned bytes) {
   const uint64_t history = (what & kHistory) | kSeveral;
@@ -159,11 +167,8 @@ bool Reuse::row(Tile tile, unsigned offset, unsigned size_shift, unsigned lane, 
     for (unsigned i = 1; i < per_lane; ++i) equal &= entry[i].what == prior.what && entry[i].who == prior.who;
     if (equal) {
       const uint64_t difference = prior.who ^ who;
-      const bool same =
-          prior.what == last_what && (prior.what & kAsync) == 0 &&
-          (prior.what == 0 || (difference >> 5 == last_difference >> 5 &&
-                               (difference >= 32 ||
-                                ((difference == 0) == (last_difference == 0) && partial_syncs_ == nullptr))));
+      const bool same = prior.what == last_what && (prior.what & kAsync) == 0 &&
+                        (prior.what == 0 || alike(difference, last_difference));
       if (!same) {
         settle();
         compared = compare(prior, who);
@@ -215,11 +220,11 @@ void Reuse::run(uint64_t address, unsigned size_shift, unsigned lane, unsigned l
       const Origin prior = state == kTileEmpty ? Origin{} : tile.origin();
       const uint64_t difference = prior.who ^ who;
       // Within one warp the label depends on the lane, unless both accesses dealt the lanes out alike.
-      const bool alike = prior.what == 0 || difference >= 32 ||
-                         (state == size_shift && (difference == 0 || partial_syncs_ == nullptr));
+      const bool whole_tile = prior.what == 0 || difference >= 32 ||
+                              (state == size_shift && (difference == 0 || partial_syncs_ == nullptr));
       // Each lane has its own copies and waits.
-      if (alike && (prior.what & kAsync) == 0) {
-        if (prior.what != last_what || (prior.what != 0 && difference != last_difference)) {
+      if (whole_tile && (prior.what & kAsync) == 0) {
+        if (prior.what != last_what || (prior.what != 0 && !alike(difference, last_difference))) {
           settle();
           compared = compare(prior, who);
           last_what = prior.what;
@@ -310,7 +315,7 @@ void Reuse::overlapping(const Access& access, uint32_t mask) {
 // Lanes here and there, each of so many words. What such lanes mostly find, nothing or another block's
 // access, is told apart without branches that depend on the data; everything else takes the general way.
 template <unsigned kWords>
-void Reuse::scattered(const Access& access, uint32_t mask, Ahead* ahead) {
+void Reuse::scattered(const Access& access, uint32_t mask, Ahead& ahead) {
   constexpr unsigned size = kWords * 4;
   // With clusters another block may be near; nobody is far off then.
   const unsigned near_bits = geometry_->clusters ? 63 : 10;
@@ -326,8 +331,7 @@ void Reuse::scattered(const Access& access, uint32_t mask, Ahead* ahead) {
     if (compared.ordered) ordered_ += bytes;
     near = 0;
   };
-  Ahead& known = ahead != nullptr ? *ahead : nothing_;
-  Ahead::Lanes places = known.lanes();
+  Ahead::Lanes places = ahead.lanes();
   for (; mask != 0; mask &= mask - 1) {
     const unsigned lane = static_cast<unsigned>(__builtin_ctz(mask));
     const uint64_t who = who_of_lane_0 | lane;
@@ -344,8 +348,8 @@ void Reuse::scattered(const Access& access, uint32_t mask, Ahead* ahead) {
     if (__builtin_expect(!plain, 0)) {
       edges_.start_lane(lane);
       touch(access.lane_address(lane), size, who, 0);
-      known.took(places);
-      known.check();
+      ahead.took(places);
+      ahead.check();
       continue;
     }
     const Origin prior = *entry;
@@ -367,9 +371,7 @@ void Reuse::scattered(const Access& access, uint32_t mask, Ahead* ahead) {
       far = 1;
       continue;
     }
-    const bool same = prior.what == last_what && (prior.what & kAsync) == 0 &&
-                      difference >> 5 == last_difference >> 5 && difference >= 32;
-    if (!same) {
+    if (prior.what != last_what || (prior.what & kAsync) != 0 || !alike(difference, last_difference)) {
       settle();
       compared = compare(prior, who);
       last_what = prior.what;
@@ -378,10 +380,51 @@ void Reuse::scattered(const Access& access, uint32_t mask, Ahead* ahead) {
     ++near;
     for (unsigned i = 0; i < kWords; ++i) entry[i].what = compared.what;
   }
-  known.took(places);
+  ahead.took(places);
   settle();
   if (far != 0) edges_.add_lanes(far_key, far * size, 0, far);
   if (cold != 0) edges_.add_lanes(kColdKey, cold * size, 0, cold);
+}
+
+// The same in memory that one block has for itself.
+template <unsigned kWords>
+void Reuse::scattered_near(const Access& access, uint32_t mask) {
+  constexpr unsigned size = kWords * 4;
+  uint64_t last_what = ~uint64_t{0}, last_difference = 0;
+  Compared compared{};
+  unsigned pending = 0;  // lanes with the same outcome
+  const auto settle = [&] {
+    if (pending == 0) return;
+    const uint32_t bytes = pending * size;
+    edges_.add_lanes(compared.key, bytes, compared.unordered ? bytes : 0, pending);
+    if (compared.ordered) ordered_ += bytes;
+    pending = 0;
+  };
+  each_address(access, mask, [&](unsigned lane, uint64_t address) __attribute__((always_inline)) {
+    const uint64_t who = who_ | lane;
+    Origin* const entry = shadow_->words(address, kWords);
+    bool plain = entry != nullptr;
+    if (kWords != 1 && plain)
+      for (unsigned i = 1; i < kWords; ++i)
+        plain &= ((entry[i].who ^ entry->who) | (entry[i].what ^ entry->what)) == 0;
+    if (__builtin_expect(!plain, 0)) {
+      edges_.start_lane(lane);
+      touch(address, size, who, 0);
+      return;
+    }
+    const Origin prior = *entry;
+    const uint64_t difference = prior.who ^ who;
+    if (prior.what != last_what || (prior.what & kAsync) != 0 ||
+        (prior.what != 0 && !alike(difference, last_difference))) {
+      settle();
+      compared = compare(prior, who);
+      last_what = prior.what;
+      last_difference = difference;
+    }
+    ++pending;
+    for (unsigned i = 0; i < kWords; ++i) entry[i] = {who, compared.what};
+  });
+  settle();
 }
 
 void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table, Ahead* ahead) {
@@ -407,12 +450,14 @@ void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable
     }
     case Layout::kDisjoint:
       if (access.sizes == nullptr && access.size >= 4 && access.space != Space::kLocal) {
+        Ahead& known = ahead != nullptr ? *ahead : nothing_;
+        const bool near = access.space == Space::kShared;
         if (access.size == 4)
-          scattered<1>(access, mask, ahead);
+          near ? scattered_near<1>(access, mask) : scattered<1>(access, mask, known);
         else if (access.size == 8)
-          scattered<2>(access, mask, ahead);
+          near ? scattered_near<2>(access, mask) : scattered<2>(access, mask, known);
         else
-          scattered<4>(access, mask, ahead);
+          near ? scattered_near<4>(access, mask) : scattered<4>(access, mask, known);
         break;
       }
       each_lane(mask, [&](unsigned lane) {

@@ -53,6 +53,7 @@ class Reuse {
   void start(const Access& access, Shadow& shadow, EdgeTable& table);
   Label label(uint64_t difference, uint64_t prior_who) const;
   Compared compare(const Origin& prior, uint64_t who) const;
+  bool alike(uint64_t difference, uint64_t other) const;
   bool unordered_in_warp(uint32_t event, uint64_t prior_who, uint64_t who) const;
   bool unordered(const Origin& prior, uint64_t who, Label scope) const;
   bool unordered_copy(const Origin& prior, uint64_t who, Label scope) const;
@@ -66,7 +67,9 @@ class Reuse {
   template <typename Visit>
   void each_entry(uint64_t address, unsigned bytes, Visit visit);
   template <unsigned kWords>
-  void scattered(const Access& access, uint32_t mask, Ahead* ahead);
+  void scattered(const Access& access, uint32_t mask, Ahead& ahead);
+  template <unsigned kWords>
+  void scattered_near(const Access& access, uint32_t mask);
   void overlapping(const Access& access, uint32_t mask);
 
   Shadow* shadow_ = nullptr;
