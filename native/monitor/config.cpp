@@ -10,7 +10,9 @@
 namespace cuvein {
 namespace {
 
+// Pinning memory takes time, half a millisecond a MiB; the GPU engine sends counts, and records now and then.
 constexpr uint64_t kDefaultRing = uint64_t{64} << 20;
+constexpr uint64_t kDefaultRingOfCounts = uint64_t{16} << 20;
 constexpr uint64_t kSmallestRing = uint64_t{1} << 16;
 constexpr uint64_t kDefaultShadow = uint64_t{32} << 30;
 constexpr uint64_t kLargestRing = uint64_t{1} << 32;
@@ -60,7 +62,7 @@ Config from_json(const nlohmann::json& document) {
   config.nvtx_include = document.value("nvtx_include", std::vector<std::string>());
   config.allocations = document.value("allocations", true);
   config.call_sites = document.value("call_sites", false);
-  const uint64_t wanted = document.value("ring_bytes", kDefaultRing);
+  const uint64_t wanted = document.value("ring_bytes", config.gpu ? kDefaultRingOfCounts : kDefaultRing);
   config.ring_bytes = kSmallestRing;
   while (config.ring_bytes < std::min(wanted, kLargestRing)) config.ring_bytes *= 2;
   return config;
