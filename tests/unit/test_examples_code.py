@@ -12,23 +12,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 
-from harness import build, cases, examples, lines
+from harness import build, cases, code, examples, lines
 
 if TYPE_CHECKING:
     from harness.examples import Expected
 
 ROOT = Path(__file__).parents[2]
-ACCESSES = {
-    r"LDG?": [("global", "read")],
-    r"STG?": [("global", "write")],
-    r"(ATOMG?|REDG?)": [("global", "atomic")],
-    r"(LDS|LDSM)": [("shared", "read")],
-    r"STS": [("shared", "write")],
-    r"ATOMS": [("shared", "atomic")],
-    r"LDGSTS": [("global", "read"), ("shared", "write")],
-    r"LDL": [("local", "read")],
-    r"STL": [("local", "write")],
-}
 KERNELS: dict[str, Expected] = {
     "bank_stride": cases.bank_stride(),
     "late_commit": cases.late_commit(),
@@ -45,14 +34,6 @@ PROGRAMS = {
 }
 
 pytestmark = pytest.mark.skipif(build.nvcc() is None, reason="no nvcc")
-
-
-def accesses(sass: str) -> list[tuple[str, str]]:
-    """Name the accesses of an instruction; those with the predicate "never" make none."""
-    if sass.startswith("@!PT "):
-        return []
-    mnemonic = re.sub(r"^@!?U?P\d ", "", sass).split(" ", 1)[0].split(".", 1)[0]
-    return next((found for pattern, found in ACCESSES.items() if re.fullmatch(pattern, mnemonic)), [])
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -76,6 +57,6 @@ def test_planted_accesses_are_in_the_code(program: str, tmp_path: Path) -> None:
             (line or "?", space, kind)
             for (function, _), (line, sass) in table.items()
             if re.match(rf"_Z{len(kernel)}{kernel}", function)
-            for space, kind in accesses(sass)
+            for space, kind in code.accesses(sass)
         }
         assert found == {access.key for access in expected}

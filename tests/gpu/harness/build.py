@@ -48,7 +48,7 @@ def compile_all(sources: list[str], root: Path, output: Path, architecture: str)
             "no nvcc: install nvidia-cuda-nvcc and nvidia-cuda-runtime, or put a toolkit on PATH"
         )
     output.mkdir(parents=True, exist_ok=True)
-    # A program of the source's name would be mistaken for up to date after an edit of the header.
+    # A program of the source's name would be mistaken for up to date after an edit of a header.
     header = max(path.stat().st_mtime for path in (root / "examples").rglob("*.h"))
 
     def build(source: str) -> tuple[str, Path]:
