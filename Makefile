@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup native demo test lint format wheel web gpu-test bench cases scaling clean browser screenshots
+.PHONY: help setup native demo test lint format wheel web gpu-test bench cases scaling micro stability clean browser screenshots
 
 PYTHON ?= python3
 VENV := .venv
@@ -45,12 +45,12 @@ lint: setup ## Check style and types: ruff, mypy --strict, clang-format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	git ls-files 'native/*.h' 'native/*.cpp' 'native/*.cu' 'native/*.cuh' 'examples/*.cu' 'tests/*.cu' 'tests/*.cpp' 'tests/*.h' 'benchmarks/*.cu' 'examples/*.h' | xargs $(BIN)/clang-format --dry-run -Werror
+	git ls-files 'native/*.h' 'native/*.cpp' 'native/*.cu' 'native/*.cuh' 'examples/*.cu' 'tests/*.cu' 'tests/*.cpp' 'tests/*.h' 'benchmarks/*.cu' 'benchmarks/*.h' 'examples/*.h' | xargs $(BIN)/clang-format --dry-run -Werror
 
 format: setup ## Rewrite the sources in the project's style
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
-	git ls-files 'native/*.h' 'native/*.cpp' 'native/*.cu' 'native/*.cuh' 'examples/*.cu' 'tests/*.cu' 'tests/*.cpp' 'tests/*.h' 'benchmarks/*.cu' 'examples/*.h' | xargs $(BIN)/clang-format -i
+	git ls-files 'native/*.h' 'native/*.cpp' 'native/*.cu' 'native/*.cuh' 'examples/*.cu' 'tests/*.cu' 'tests/*.cpp' 'tests/*.h' 'benchmarks/*.cu' 'benchmarks/*.h' 'examples/*.h' | xargs $(BIN)/clang-format -i
 
 wheel: $(VENV)/.ready ## Build the wheel into dist/
 	$(BIN)/python -m pip wheel -q --no-deps --no-build-isolation -w dist .
@@ -73,6 +73,12 @@ web: ## Rebuild the browser report's page, which is committed; needs Node 20 and
 
 screenshots: setup browser ## Make the pictures of the browser report anew, from the recordings in tests/golden
 	$(BIN)/python tests/web/screenshots.py
+
+micro: ## Compare microbenchmarks with their derived graphs, both engines; needs a GPU
+	$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3) benchmarks/micro
+
+stability: ## How much label distributions differ from run to run and between the engines; needs a GPU
+	$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3) benchmarks/stability.py
 
 clean: ## Remove everything that was built
 	rm -rf build dist $(VENV) src/cuvein/_native
