@@ -99,11 +99,7 @@ class Ahead {
                                                           : other(address);
   }
   __attribute__((noinline)) uintptr_t other(uint64_t address) const {
-    const Chunk* const chunk = shadow_->lookup(shadow_->key_of(address));
-    if (chunk == nullptr || chunk->entries == nullptr) return kOther;
-    const uint64_t offset = shadow_->offset_in_chunk(address);
-    __builtin_prefetch(chunk->states + offset / kTileBytes);
-    return reinterpret_cast<uintptr_t>(chunk->entries + offset / 4) | kOther;
+    return reinterpret_cast<uintptr_t>(shadow_->load(address)) | kOther;
   }
 
   const unsigned mask_;

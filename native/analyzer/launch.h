@@ -132,8 +132,8 @@ struct Pools {
 
 // One worker's part of a launch's shadow state.
 struct Part {
-  Part(Pools& worker_pools, uint32_t threads)
-      : pools(worker_pools), global(worker_pools.global), blocks(worker_pools.blocks, threads) {}
+  Part(Pools& worker_pools, AddressShare share, uint32_t threads)
+      : pools(worker_pools), global(worker_pools.global, share), blocks(worker_pools.blocks, threads) {}
 
   Pools& pools;
   Shadow global;
@@ -153,8 +153,8 @@ class Launch {
       counts_[worker] = std::make_unique<Counts>(numbers_, barriers_, allocations_);
     return *counts_[worker];
   }
-  Part& part(unsigned worker, Pools& pools) {
-    if (parts_[worker] == nullptr) parts_[worker] = std::make_unique<Part>(pools, geometry_.threads);
+  Part& part(unsigned worker, Pools& pools, AddressShare share) {
+    if (parts_[worker] == nullptr) parts_[worker] = std::make_unique<Part>(pools, share, geometry_.threads);
     return *parts_[worker];
   }
   void drop_part(unsigned worker) { parts_[worker].reset(); }

@@ -210,7 +210,7 @@ void Reuse::run(uint64_t address, unsigned size_shift, unsigned lane, unsigned l
     pending = 0;
   };
   while (lanes != 0) {
-    const Tile tile = shadow_->tile(address >> kTileBits);
+    const Tile tile = shadow_->tile(address);
     const unsigned offset = address & (kTileBytes - 1);
     const unsigned here = std::min(lanes, (kTileBytes - offset) >> size_shift);
     const bool whole = here == lanes_per_tile && size_shift != 0;
@@ -257,7 +257,7 @@ inline void Reuse::each_entry(uint64_t address, unsigned bytes, Visit visit) {
   while (bytes != 0) {
     const unsigned offset = address & (kTileBytes - 1);
     const unsigned here = std::min(bytes, kTileBytes - offset);
-    const Entries entries = shadow_->entries(shadow_->tile(address >> kTileBits), unit_shift(offset | here));
+    const Entries entries = shadow_->entries(shadow_->tile(address), unit_shift(offset | here));
     Origin* entry = entries.first + (offset >> entries.shift);
     for (Origin* end = entry + (here >> entries.shift); entry != end; ++entry)
       visit(*entry, 1u << entries.shift);
@@ -480,7 +480,7 @@ void Reuse::apply_split(const Access& access, uint32_t mask, Shadow& shadow, Edg
   const auto each_part = [&](unsigned lane, auto visit) {
     const uint64_t address = access.lane_address(lane);
     const unsigned bytes = access.lane_size(lane);
-    constexpr uint64_t granule = uint64_t{1} << AddressShare::kGranuleBits;
+    constexpr uint64_t granule = AddressShare::kGranule;
     const unsigned here =
         static_cast<unsigned>(std::min<uint64_t>(bytes, granule - (address & (granule - 1))));
     if (share.holds(address)) visit(address, here);

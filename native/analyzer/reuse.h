@@ -7,24 +7,13 @@
 #include <vector>
 
 #include "analyzer/access.h"
+#include "analyzer/address_share.h"
 #include "analyzer/ahead.h"
 #include "analyzer/edges.h"
 #include "analyzer/launch_shape.h"
 #include "analyzer/shadow.h"
 
 namespace cuvein {
-
-// Which part of the address space a worker keeps: whole granules, spread evenly.
-struct AddressShare {
-  static constexpr unsigned kGranuleBits = 13;
-  unsigned worker;
-  unsigned workers;
-
-  static constexpr unsigned owner(uint64_t address, unsigned workers) {
-    return share(address >> kGranuleBits, workers);
-  }
-  bool holds(uint64_t address) const { return owner(address, workers) == worker; }
-};
 
 // A lane whose bytes belong to several workers, which only hand-made (misaligned) addresses make: each of
 // them sees part of its edges, so its counts are settled afterwards.

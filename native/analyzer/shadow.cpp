@@ -239,13 +239,13 @@ void Shadow::set_words_only(Chunk* chunk, bool words_only) {
   if (place < plain_.size()) plain_[place] = words_only ? chunk->entries : nullptr;
 }
 
-void Shadow::forget_in_chunk(Chunk* chunk, uint64_t address, uint64_t end) {
-  while (address < end) {
-    const Tile tile{
-        chunk, static_cast<unsigned>(address >> kTileBits & ((1u << (pool_.chunk_bits() - kTileBits)) - 1))};
-    const unsigned from = address & (kTileBytes - 1);
-    const unsigned to = static_cast<unsigned>(std::min<uint64_t>(kTileBytes, from + (end - address)));
-    address += to - from;
+// Bytes of one chunk; both ends are local addresses.
+void Shadow::forget_in_chunk(Chunk* chunk, uint64_t local, uint64_t end) {
+  while (local < end) {
+    const Tile tile{chunk, tile_of(local)};
+    const unsigned from = local & (kTileBytes - 1);
+    const unsigned to = static_cast<unsigned>(std::min<uint64_t>(kTileBytes, from + (end - local)));
+    local += to - from;
     if ((tile.state() & kTileStateMask) == kTileEmpty) continue;
     if (from == 0 && to == kTileBytes) {
       if (is_fine(tile.state())) give_fine(tile);
@@ -263,13 +263,19 @@ void Shadow::forget_in_chunk(Chunk* chunk, uint64_t address, uint64_t end) {
 void Shadow::forget(uint64_t address, uint64_t bytes) {
   if (bytes == 0) return;
   const uint64_t last = address + bytes - 1;
-  const unsigned bits = pool_.chunk_bits();
+  constexpr uint64_t within = AddressShare::kGranule - 1;
   // Of a large range few chunks exist: go through those instead of through the range.
   for (const auto& [_, chunk] : table_) {
-    if (chunk == nullptr || chunk->key < address >> bits || chunk->key > last >> bits) continue;
-    const uint64_t start = chunk->key << bits;
-    const uint64_t low = std::max(start, address);
-    forget_in_chunk(chunk, low, std::min(start + ((uint64_t{1} << bits) - 1), last) + 1);
+    if (chunk == nullptr) continue;
+    const unsigned row_bits = pool_.chunk_bits() - AddressShare::kGranuleBits;
+    const uint64_t first_row = chunk->key << row_bits;
+    for (uint64_t row = first_row; row < first_row + (uint64_t{1} << row_bits); ++row) {
+      const uint64_t granule = share_.granule_of_row(row);
+      if (granule > last || (granule | within) < address) continue;
+      const uint64_t low = std::max(granule, address), high = std::min(granule | within, last);
+      const uint64_t local = row << AddressShare::kGranuleBits;
+      forget_in_chunk(chunk, local | (low & within), (local | (high & within)) + 1);
+    }
   }
 }
 

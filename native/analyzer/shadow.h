@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "analyzer/address_share.h"
 #include "analyzer/hash.h"
 #include "analyzer/origin.h"
 
@@ -110,23 +111,16 @@ struct Entries {
 
 class Shadow {
  public:
-  explicit Shadow(ShadowPool& pool) : pool_(pool) {}
+  // Of the addresses that the share holds.
+  explicit Shadow(ShadowPool& pool, AddressShare share = {}) : pool_(pool), share_(share) {}
   ~Shadow() { clear(); }
   Shadow(const Shadow&) = delete;
   Shadow& operator=(const Shadow&) = delete;
 
-  // The tile with this number (address >> kTileBits), made when there is none.
-  Tile tile(uint64_t number) {
-    const unsigned bits = pool_.chunk_bits() - kTileBits;
-    return {chunk(number >> bits), static_cast<unsigned>(number & ((uint64_t{1} << bits) - 1))};
-  }
-  Chunk* chunk(uint64_t key) {
-    if (last_ != nullptr && last_->key == key) return last_;
-    if (!table_.empty()) {
-      const Slot& slot = table_[slot_of(key)];
-      if (slot.key == key && slot.chunk != nullptr) return last_ = slot.chunk;
-    }
-    return find(key);
+  // The tile of an address, made when there is none.
+  Tile tile(uint64_t address) {
+    const uint64_t local = share_.local(address);
+    return {chunk(key_of(local)), tile_of(local)};
   }
 
   // Entries no wider than 1 << shift (0, 1 or 2) for a tile, whatever described it before.
@@ -136,25 +130,20 @@ class Shadow {
     return refine(tile, shift);
   }
 
-  // The chunk with this key, or null when there is none.
-  Chunk* lookup(uint64_t key) const {
-    if (table_.empty()) return nullptr;
-    for (size_t at = slot_of(key);; at = (at + 1) & (table_.size() - 1))
-      if (table_[at].key == key || table_[at].chunk == nullptr) return table_[at].chunk;
-  }
-  uint64_t key_of(uint64_t address) const { return address >> pool_.chunk_bits(); }
-  uint64_t offset_in_chunk(uint64_t address) const {
-    return address & ((uint64_t{1} << pool_.chunk_bits()) - 1);
-  }
-  Tile tile_in(Chunk* chunk, uint64_t address) const {
-    return {chunk,
-            static_cast<unsigned>(address >> kTileBits & ((1u << (pool_.chunk_bits() - kTileBits)) - 1))};
+  // Starts to load what describes the word at an address; returns its entry, should the tile have an entry a
+  // word, or null when it cannot have.
+  const Origin* load(uint64_t address) const {
+    const uint64_t local = share_.local(address);
+    const Chunk* const chunk = lookup(key_of(local));
+    if (chunk == nullptr || chunk->entries == nullptr) return nullptr;
+    __builtin_prefetch(chunk->states + tile_of(local));
+    return chunk->entries + offset_in_chunk(local) / 4;
   }
 
   // The entries of `words` words from this address on, when the tile has, or can have at once, an entry a
   // word; otherwise null.
   Origin* words(uint64_t address, unsigned words) {
-    const Tile tile = tile_in(chunk(key_of(address)), address);
+    const Tile tile = this->tile(address);
     const unsigned word = (address & (kTileBytes - 1)) / 4;
     if ((address & 3) != 0 || word + words > kWordsPerTile || tile.chunk->entries == nullptr) return nullptr;
     if (!tile.chunk->words_only) {
@@ -189,9 +178,10 @@ class Shadow {
   // The entry of the word at this address, when its chunk has entries for words only and is among those that
   // are found in no time; otherwise null.
   Origin* word(uint64_t address) const {
-    const uint64_t place = key_of(address) - first_plain_;
+    const uint64_t local = share_.local(address);
+    const uint64_t place = key_of(local) - first_plain_;
     if (place >= plain_.size() || plain_[place] == nullptr) return nullptr;
-    return plain_[place] + offset_in_chunk(address) / 4;
+    return plain_[place] + offset_in_chunk(local) / 4;
   }
   // Rises when a chunk ceases to have entries for words only.
   uint64_t version() const { return version_; }
@@ -211,6 +201,26 @@ class Shadow {
   void give_fine(Tile tile) { pool_.give_fine(fine(tile)); }
   // Neighbouring chunks are spread evenly, so that hardly two of them meet.
   size_t slot_of(uint64_t key) const { return key * 0x9e3779b97f4a7c15u >> slot_shift_; }
+  Chunk* chunk(uint64_t key) {
+    if (last_ != nullptr && last_->key == key) return last_;
+    if (!table_.empty()) {
+      const Slot& slot = table_[slot_of(key)];
+      if (slot.key == key && slot.chunk != nullptr) return last_ = slot.chunk;
+    }
+    return find(key);
+  }
+  // The chunk with this key, or null when there is none.
+  Chunk* lookup(uint64_t key) const {
+    if (table_.empty()) return nullptr;
+    for (size_t at = slot_of(key);; at = (at + 1) & (table_.size() - 1))
+      if (table_[at].key == key || table_[at].chunk == nullptr) return table_[at].chunk;
+  }
+  // Of local addresses.
+  uint64_t key_of(uint64_t local) const { return local >> pool_.chunk_bits(); }
+  uint64_t offset_in_chunk(uint64_t local) const { return local & ((uint64_t{1} << pool_.chunk_bits()) - 1); }
+  unsigned tile_of(uint64_t local) const {
+    return static_cast<unsigned>(local >> kTileBits & ((1u << (pool_.chunk_bits() - kTileBits)) - 1));
+  }
   Chunk* find(uint64_t key);
   Entries refine(Tile tile, unsigned shift);
   void open_all(Chunk* chunk);
@@ -219,6 +229,7 @@ class Shadow {
   void grow();
 
   ShadowPool& pool_;
+  const AddressShare share_;
   Chunk* last_ = nullptr;
   struct Slot {
     uint64_t key;

@@ -86,13 +86,11 @@ void Worker::share_by_address(Access& access, Slice& slice) {
     const uint64_t first = access.lane_address(access.first);
     const uint64_t last = first + __builtin_popcount(access.active) * access.size - 1;
     if (first >> bits == last >> bits) {
-      slice.by_address[AddressShare::owner(first, workers_)].push_back({index, access.active});
+      slice.by_address[share_.owner(first)].push_back({index, access.active});
       return;
     }
   }
-  const auto add = [&](uint64_t address, unsigned lane) {
-    lanes_[AddressShare::owner(address, workers_)] |= 1u << lane;
-  };
+  const auto add = [&](uint64_t address, unsigned lane) { lanes_[share_.owner(address)] |= 1u << lane; };
   each_lane(access.active, [&](unsigned lane) {
     const uint64_t first = access.lane_address(lane);
     const uint64_t last = first + access.lane_size(lane) - 1;
@@ -131,7 +129,7 @@ void Worker::decode_access(const RecordHeader& record, Launch& launch, Slice& sl
   share_by_address(access, slice);
   if (workers_ != 1) return;
   // Memory is to be busy while records are decoded, too: half of the lanes are loaded from here.
-  if (ahead_.launch() == nullptr) ahead_.start(&launch, &launch.part(0, pools_).global);
+  if (ahead_.launch() == nullptr) ahead_.start(&launch, &launch.part(0, pools_, share_).global);
   if (ahead_.launch() == &launch) ahead_.look(access, access.active, kEverySecond);
 }
 
@@ -176,7 +174,7 @@ void Worker::by_block(Slice& slice, uint64_t round) {
   for (const Share& share : slice.by_block[number_]) {
     Access& access = slice.accesses[share.index];
     Launch& launch = *access.launch;
-    Blocks& blocks = launch.part(number_, pools_).blocks;
+    Blocks& blocks = launch.part(number_, pools_, share_).blocks;
     const bool synchronises = launch.synchronises.load(std::memory_order_relaxed);
     if (access.kind == RecordKind::kThreadExit) {
       BlockState& block = blocks.at(access.block);
@@ -230,7 +228,7 @@ void Worker::by_address(Slice& slice) {
     const Share share = shares[i];
     const Access& access = slice.accesses[share.index];
     Launch& launch = *access.launch;
-    Part& part = launch.part(number_, pools_);
+    Part& part = launch.part(number_, pools_, share_);
     if (workers_ != 1) {
       if (ahead_.launch() != &launch) {
         ahead_.start(&launch, &part.global);
@@ -250,7 +248,7 @@ void Worker::by_address(Slice& slice) {
       if (shadow == nullptr) shadow = std::make_unique<Shadow>(pools_.blocks.shadows());
       reuse_.apply(access, share.lanes, *shadow, edges);
     } else if (access.split) {
-      reuse_.apply_split(access, share.lanes, part.global, edges, {number_, workers_}, split_lanes_);
+      reuse_.apply_split(access, share.lanes, part.global, edges, share_, split_lanes_);
     } else {
       reuse_.apply(access, share.lanes, part.global, edges, ahead);
     }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analyzer/access.h"
+#include "analyzer/address_share.h"
 #include "analyzer/ahead.h"
 #include "analyzer/distributions.h"
 #include "analyzer/launch.h"
@@ -40,6 +41,7 @@ class Worker {
   Worker(unsigned number, unsigned workers)
       : number_(number),
         workers_(workers),
+        share_(number, workers),
         ahead_(workers == 1 ? kRecordsOfAStretch * kWarpLanes : kLanesAhead),
         lanes_(workers) {}
 
@@ -62,6 +64,7 @@ class Worker {
   static constexpr unsigned kLanesAhead = 256;
 
   const unsigned number_, workers_;
+  const AddressShare share_;
   Pools pools_;
   Distributions distributions_;
   Reuse reuse_;
