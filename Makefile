@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup native demo test lint format wheel web gpu-test bench cases scaling micro stability clean browser screenshots
+.PHONY: help setup native demo test lint format wheel web gpu-test bench cases scaling micro stability fidelity overhead validation clean browser screenshots
 
 PYTHON ?= python3
 VENV := .venv
@@ -79,6 +79,15 @@ micro: ## Compare microbenchmarks with their derived graphs, both engines; needs
 
 stability: ## How much label distributions differ from run to run and between the engines; needs a GPU
 	$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3) benchmarks/stability.py
+
+fidelity: ## Compare counts with hardware counters (docs/validation.md); needs a GPU, ncu and network
+	$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3) benchmarks/fidelity.py
+
+overhead: ## Time whole programs with and without cuvein (docs/validation.md); needs an idle GPU and network
+	$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3) benchmarks/overhead.py
+
+validation: setup ## Make docs/validation.md of the results that are there
+	$(BIN)/python benchmarks/validation.py
 
 clean: ## Remove everything that was built
 	rm -rf build dist $(VENV) src/cuvein/_native

@@ -164,23 +164,6 @@ OPERATORS: dict[str, Operator] = {
     "triton_count": triton_count,
     "triton_matmul": triton_matmul,
 }
-# What runs in one process, since starting PyTorch takes longer than most operators.
-GROUPS = {
-    "torch/rows": [
-        "softmax",
-        "log_softmax_wide",
-        "layer_norm",
-        "batch_norm",
-        "cross_entropy",
-        "gelu",
-        "max_pool",
-    ],
-    "torch/reductions": ["sum", "sum_columns", "argmax", "cumsum", "histc", "sort", "topk"],
-    "torch/moves": ["transpose", "permute", "embedding", "gather", "index_add", "scatter_add"],
-    "torch/products": ["matmul", "attention"],
-    "triton/rows": ["triton_add", "triton_softmax", "triton_layer_norm"],
-    "triton/tiles": ["triton_transpose", "triton_count", "triton_matmul"],
-}
 SIZES = {"small": 64, "usual": 2048}
 
 

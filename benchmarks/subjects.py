@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
+import functools
+import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +20,23 @@ __all__ = ["GROUPS", "Subject", "SubjectError", "find"]
 
 GROUPS = ("examples", "micro", "rodinia", "xsbench", "llm.c", "polybench", "torch", "triton")
 OPERATORS = Path(__file__).parent / "operators.py"
+# What runs in one process, since starting PyTorch takes longer than most operators.
+OPERATOR_GROUPS = {
+    "torch/rows": [
+        "softmax",
+        "log_softmax_wide",
+        "layer_norm",
+        "batch_norm",
+        "cross_entropy",
+        "gelu",
+        "max_pool",
+    ],
+    "torch/reductions": ["sum", "sum_columns", "argmax", "cumsum", "histc", "sort", "topk"],
+    "torch/moves": ["transpose", "permute", "embedding", "gather", "index_add", "scatter_add"],
+    "torch/products": ["matmul", "attention"],
+    "triton/rows": ["triton_add", "triton_softmax", "triton_layer_norm"],
+    "triton/tiles": ["triton_transpose", "triton_count", "triton_matmul"],
+}
 
 
 class SubjectError(Exception):
@@ -28,15 +47,13 @@ class SubjectError(Exception):
 class Subject:
     """A command to run in ``folder``; ``name`` begins with its group.
 
-    Of its launches the first ``launches`` are compared. ``kernels`` is a regular expression when only kernels
-    whose name matches it are of interest.
+    Of its launches the first ``launches`` are compared.
     """
 
     name: str
     command: list[str]
     folder: Path
     launches: int = 40
-    kernels: str | None = None
 
     @property
     def group(self) -> str:
@@ -106,15 +123,34 @@ def _examples(output: Path) -> list[Subject]:
 
 
 def _micro(output: Path) -> list[Subject]:
-    built = _compile(sorted((ROOT / "benchmarks" / "micro").glob("*.cu")), output)
-    return [Subject(f"micro/{name}", [str(path)], output, 100) for name, path in sorted(built.items())]
+    from micro.expectations import LEAST_ARCHITECTURE, source  # noqa: PLC0415
+    from micro.expectations import programs as benchmarks  # noqa: PLC0415
+
+    gpu = device.find()
+    architecture = 90 if isinstance(gpu, str) else int(gpu.architecture.removeprefix("sm_"))
+    wanted = benchmarks(recorded=False)
+    names = [name for name in wanted if LEAST_ARCHITECTURE.get(name, 0) <= architecture]
+    built = _compile([source(name) for name in names], output)
+    return [
+        Subject(f"micro/{name}", [str(built[name]), *(entry.word for entry in wanted[name])], output, 1000)
+        for name in names
+    ]
 
 
 def _operators(size: Size) -> list[Subject | SubjectError]:
-    for package in ("torch", "triton"):
-        if importlib.util.find_spec(package) is None:
-            return [SubjectError(f"PyTorch and Triton operators are left out: there is no {package}.")]
-    import operators  # noqa: PLC0415
+    python = _python_with_torch()
+    if python is None:
+        return [SubjectError("torch, triton: left out, since no python3 here has PyTorch and Triton.")]
+    command = [python, str(OPERATORS), "--size", size]
+    return [Subject(name, [*command, *members], ROOT, 200) for name, members in OPERATOR_GROUPS.items()]
 
-    command = [sys.executable, str(OPERATORS), "--size", size]
-    return [Subject(name, [*command, *members], ROOT, 200) for name, members in operators.GROUPS.items()]
+
+@functools.cache
+def _python_with_torch() -> str | None:
+    """Find this Python or the one on PATH, which has PyTorch where the project's environment has not."""
+    for python in (sys.executable, shutil.which("python3")):
+        if python:
+            code = "import importlib.util as i; i.find_spec('torch') and i.find_spec('triton') or exit(1)"
+            if subprocess.run([python, "-c", code], capture_output=True, check=False).returncode == 0:
+                return python
+    return None
