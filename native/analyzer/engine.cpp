@@ -26,6 +26,8 @@ constexpr unsigned kStretch = Worker::kRecordsOfAStretch;
 constexpr size_t kBatchPerWorker = size_t{1} << 20;
 constexpr size_t kLargestBatch = size_t{16} << 20;
 constexpr unsigned kSlicesPerWorker = 4;
+// Waking a team takes longer than this many records.
+constexpr unsigned kLittle = 512;
 
 struct Stretch {
   size_t offset;
@@ -177,7 +179,33 @@ class Engine::Implementation {
     filling_.stretches.clear();
     ++round_;
     next_slice_ = 0;
-    team_.start([this](unsigned worker) { work(worker); });
+    if (little(working_))
+      work_alone();
+    else
+      team_.start([this](unsigned worker) { work(worker); });
+  }
+
+  static bool little(const Batch& batch) {
+    unsigned records = 0;
+    for (const Stretch& stretch : batch.stretches) {
+      records += stretch.records;
+      if (records > kLittle) return false;
+    }
+    return true;
+  }
+
+  // The caller does all workers' parts, one after another. Programs with many small launches live on this.
+  void work_alone() {
+    Slice& slice = slices_.front();
+    for (const std::unique_ptr<Worker>& worker : workers_) worker->start_round();
+    for (size_t i = 0; i < working_.stretches.size(); ++i) {
+      slice.clear();
+      workers_.front()->decode(working_.records.get() + working_.stretches[i].offset, stretch_end(i),
+                               working_.launches, slice);
+      for (const std::unique_ptr<Worker>& worker : workers_) worker->by_block(slice, round_);
+      for (const std::unique_ptr<Worker>& worker : workers_) worker->by_address(slice);
+      if (workers_.size() > 1) settle_split_lanes();
+    }
   }
 
   void finish() {

@@ -8,6 +8,7 @@ import msgspec
 
 from cuvein.native import Engine, TraceWriter, replay
 from cuvein.profile import LaunchProfile, decode
+from cuvein.vocabulary import RecordKind
 from reference.records import Record, encode
 from reference.sample import PROCESS
 
@@ -26,19 +27,30 @@ def documents(launch: Launch) -> tuple[bytes, bytes]:
     return msgspec.json.encode(PROCESS), msgspec.json.encode(launch)
 
 
+PADDING = bytes([1, RecordKind.PADDING]) + bytes(14)  # the shortest
+
+
 def profiles(
     launches: Sequence[Launch],
     records: Iterable[Record],
     workers: int,
     form: AddressForm | None = None,
     chunk: int | None = None,
+    *,
+    team: bool = False,
 ) -> dict[int, LaunchProfile]:
-    """Analyse launches whose records are interleaved; ``chunk`` records are handed over at a time."""
+    """Analyse launches whose records are interleaved; ``chunk`` records are handed over at a time.
+
+    Of a few records the engine does all workers' parts in one thread; ``team`` puts padding before them, so
+    that they are enough for the workers' own threads.
+    """
     records = list(records)
     chunk = chunk or len(records) or 1
     with Engine(msgspec.json.encode(PROCESS), workers=workers) as engine:
         for launch in launches:
             engine.begin(msgspec.json.encode(launch))
+        if team:
+            engine.consume(PADDING * 1024)
         for first in range(0, len(records), chunk):
             engine.consume(encode(records[first : first + chunk], form))
         return {launch.sequence: decode(engine.end(launch.sequence)) for launch in launches}

@@ -59,7 +59,10 @@ def test_the_engine_agrees_with_the_model(
     stream: Stream, form: AddressForm | None, chunk: int | None
 ) -> None:
     right = analyse(stream.launches, stream.records)
-    by_workers = [engine.profiles(stream.launches, stream.records, n, form, chunk) for n in WORKERS]
+    by_workers = [
+        engine.profiles(stream.launches, stream.records, workers, form, chunk, team=team)
+        for workers, team in ((1, False), (2, True), (7, False), (7, True))
+    ]
     for sequence, model in right.items():
         first = by_workers[0][sequence]
         told = differences(graph_of(first), model.graph)

@@ -78,7 +78,7 @@ def test_scattered_lanes_meet_what_the_model_says(often: float, cluster: tuple[i
     right = analyse(launches, records)
     for workers in WORKERS:
         form = AddressForm.LANES_64 if workers == 2 else AddressForm.LANES_32
-        for sequence, profile in engine.profiles(launches, records, workers, form).items():
+        for sequence, profile in engine.profiles(launches, records, workers, form, team=True).items():
             told = differences(graph_of(profile), right[sequence].graph)
             assert not told, "\n".join(told)
     labels = {edge.label for edge in engine.profiles(launches, records, 1)[1].edges}
