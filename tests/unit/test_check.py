@@ -181,10 +181,11 @@ def test_what_matters_little_to_its_kernel_ranks_after_what_could_move(tmp_path)
     maker.edge(own, own, "thread", 128)
     shared = maker.node(executions=398, addresses=1, sectors=1)
     maker.edge(shared, shared, "warp_same_inst", 398 * 31 * 4)
+    maker.edge(shared, shared, "grid", 397 * 4)
     found = analyse(write(tmp_path, maker)).findings
     assert [(each.pattern, each.severity.word) for each in found][:2] == [
-        ("broadcast", "low"),
         ("constant-candidate", "low"),
+        ("broadcast", "low"),
     ]
     assert ("redundant-read", "info") in [(each.pattern, each.severity.word) for each in found]
 

@@ -380,6 +380,13 @@ def test_region_with_one_reader_that_is_no_broadcast_is_no_candidate():
     assert maker.findings("constant-candidate") == []
 
 
+def test_region_read_by_one_instruction_of_one_warp_only_is_no_candidate():
+    maker = Maker()
+    maker.node(addresses=1, sectors=1)
+    maker.edge(0, 0, "warp_same_inst", BYTES * 31 // 32)
+    assert [each.pattern for each in maker.findings()] == ["broadcast"]
+
+
 def test_region_has_to_fit_constant_memory():
     assert coefficients(4096).findings("constant-candidate", Thresholds(constant_bytes=4096))
     assert coefficients(4096).findings("constant-candidate", Thresholds(constant_bytes=4095)) == []

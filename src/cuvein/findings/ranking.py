@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cuvein.patterns import Severity, Shares
+from cuvein.patterns import PATTERNS, Severity, Shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from cuvein.patterns import Finding
 
 __all__ = ["rank"]
+
+# A rule that implies another stands after it in the list, and says more: a candidate for constant memory is
+# always read by broadcast.
+_NARROWNESS = {pattern.name: position for position, pattern in enumerate(PATTERNS)}
 
 
 def rank(findings: Iterable[Finding], run: Totals) -> list[Finding]:
@@ -52,7 +56,7 @@ def rank(findings: Iterable[Finding], run: Totals) -> list[Finding]:
             -finding.severity,
             -int(finding.evidence.get("unordered_bytes", 0)),
             finding.kernel.name,
-            finding.pattern,
+            -_NARROWNESS.get(finding.pattern, 0),
             place.function,
             place.pc,
         )

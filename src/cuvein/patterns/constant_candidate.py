@@ -22,7 +22,12 @@ __all__ = ["PATTERN"]
 
 def _find(graph: Graph, thresholds: Thresholds) -> Iterator[Detection]:
     for subgraph in graph.closed_subgraphs:
-        if subgraph.footprint <= thresholds.constant_bytes and all(map(is_broadcast, subgraph.nodes)):
+        # What is read once goes by: constant memory pays when other warps or later reads find it there.
+        if (
+            subgraph.reuse
+            and subgraph.footprint <= thresholds.constant_bytes
+            and all(map(is_broadcast, subgraph.nodes))
+        ):
             yield Detection(
                 [(node, Totals.of([node])) for node in subgraph.nodes], partial(_describe, subgraph)
             )
