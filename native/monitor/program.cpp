@@ -43,7 +43,9 @@ void guarded(Function function) {
 void ask_program() {
   if (look == nullptr || asked.exchange(true)) return;
   static const auto add = reinterpret_cast<AddPendingCall>(dlsym(RTLD_DEFAULT, "Py_AddPendingCall"));
-  if (add == nullptr || add(run, nullptr) != 0) asked = false;
+  static const auto initialised = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "Py_IsInitialized"));
+  // A program may launch when its Python is gone.
+  if (add == nullptr || initialised == nullptr || initialised() == 0 || add(run, nullptr) != 0) asked = false;
 }
 
 }  // namespace cuvein
