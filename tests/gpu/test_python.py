@@ -11,9 +11,11 @@ import pytest
 from harness import session
 
 from cuvein.profile import violations
+from cuvein.source import launched_at, traffic_of
 
 if TYPE_CHECKING:
     from cuvein.profile import LaunchProfile
+    from cuvein.source import Origin
 
 PROGRAMS = Path(__file__).parents[2] / "examples" / "python"
 
@@ -79,6 +81,41 @@ def test_torch_softmax_writes_each_element_once(torch_run: session.Session) -> N
         if edge.label == "cold" and profile.nodes[edge.node].space == "global"
     )
     assert cold == 2 * 64 * 1000 * 4
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory: pytest.TempPathFactory) -> session.Session:
+    need("torch")
+    return run("torch_train.py", tmp_path_factory.mktemp("training"), "--call-sites")
+
+
+def test_every_launch_of_a_training_step_has_an_operator_and_a_place(training: session.Session) -> None:
+    for profile in training.profiles:
+        origin = launched_at(profile.launch)
+        assert origin is not None
+        assert origin.operators, profile.launch.kernel.name
+        backward = any("Backward" in name or name == "AccumulateGrad" for name in origin.operators)
+        # The threads of the backward pass run no Python.
+        assert (origin.place is None) == backward or not backward, (origin, profile.launch.kernel.name)
+
+
+def test_the_softmax_of_a_step_is_known_by_line_operator_and_tensors(training: session.Session) -> None:
+    source = (PROGRAMS / "torch_train.py").read_text().splitlines()
+
+    def text(origin: Origin | None) -> str:
+        assert origin is not None
+        assert origin.place is not None
+        assert origin.place.file == str(PROGRAMS / "torch_train.py")
+        return source[(origin.place.line or 0) - 1].strip()
+
+    forward, *_ = named(training, "softmax")
+    origin = launched_at(forward.launch)
+    assert text(origin) == "weights = functional.softmax(likeness / WIDTH**0.5, dim=-1)"
+    assert origin is not None
+    assert origin.operators[-1] == "aten::_softmax"
+    objects = [traffic.object for traffic in traffic_of(forward)]
+    assert [each.name for each in objects] == ["float32[16, 32, 32]"] * 2
+    assert {text(each.origin) for each in objects} == {text(origin)}
 
 
 def test_triton_softmax(tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ def graph_view(graph: Graph) -> GraphView:
         ],
         functions=profile.launch.functions,
         allocations=profile.launch.allocations,
-        objects=[each.name for each in objects_of(profile)],
+        objects=[each.title for each in objects_of(profile)],
         coverage=profile.coverage,
     )
 
