@@ -50,8 +50,7 @@ size_t hook_frames(const std::vector<PythonFrame>& frames) {
   size_t count = 0;
   for (const PythonFrame& frame : frames) {
     const bool own = frame.file.find("/cuvein/inprocess/") != std::string::npos;
-    const bool caller = frame.function == "fire_callbacks" || frame.function == "_malloc_postprocess";
-    if (!own && !caller) break;
+    if (!own && frame.function.find("fire_callbacks") == std::string::npos) break;
     ++count;
   }
   return count;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +27,13 @@ def _hook(base: Any, monitor: Monitor, arrays: Arrays) -> Any:
         name = "cuvein"
 
         def malloc_postprocess(self, **facts: Any) -> None:
-            arrays.look()
-            monitor.created(facts["mem_ptr"], facts["size"])
+            with contextlib.suppress(Exception):
+                arrays.look()
+                monitor.created(facts["mem_ptr"], facts["size"])
 
         def free_preprocess(self, **facts: Any) -> None:
-            monitor.destroyed(facts["mem_ptr"])
+            with contextlib.suppress(Exception):
+                monitor.destroyed(facts["mem_ptr"])
 
     return Hook()
 

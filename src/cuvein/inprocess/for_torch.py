@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -52,14 +53,11 @@ class Blocks:
         """A block was given out, to the calling thread."""
         # Before this block there was time for others to become Python objects.
         self._arrays.look()
-        device = self._device()
-        statistics = self._statistics(device)
-        count = statistics["allocation"]["all"]["allocated"]
-        requested = statistics["requested_bytes"]["all"]["allocated"]
-        count_before, requested_before = self._before.get(device, (0, 0))
-        self._before[device] = count, requested
-        if count == count_before + 1 and requested > requested_before:
-            self._monitor.created(address, requested - requested_before)
+        size = None
+        with contextlib.suppress(Exception):
+            size = self._size()
+        if size is not None:
+            self._monitor.created(address, size)
         else:
             # Whatever was known to be there is gone.
             self._monitor.destroyed(address)
@@ -67,6 +65,15 @@ class Blocks:
     def freed(self, address: int) -> None:
         """A block was taken back."""
         self._monitor.destroyed(address)
+
+    def _size(self) -> int | None:
+        device = self._device()
+        statistics = self._statistics(device)
+        count = statistics["allocation"]["all"]["allocated"]
+        requested = statistics["requested_bytes"]["all"]["allocated"]
+        count_before, requested_before = self._before.get(device, (0, 0))
+        self._before[device] = count, requested
+        return requested - requested_before if count == count_before + 1 else None
 
 
 def _facts_of(torch: Any) -> Any:
