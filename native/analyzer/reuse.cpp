@@ -36,6 +36,13 @@ inline unsigned unit_shift(uint64_t offset_and_length) {
 
 constexpr uint32_t kColdKey = edge_key(0, Label::kCold);
 
+// What an access leaves behind as the most recent one, without the history.
+inline uint64_t what_of(const Access& access) {
+  const uint32_t events = access.copies ? access.async_copies->commits(access.warp) : access.events;
+  return pack_what(access.node, access.clock, events) | (access.type != AccessType::kRead ? kWrote : 0) |
+         (access.copies ? kAsync : 0);
+}
+
 }  // namespace
 
 void Reuse::start(const Access& access, Shadow& shadow, EdgeTable& table) {
@@ -46,9 +53,7 @@ void Reuse::start(const Access& access, Shadow& shadow, EdgeTable& table) {
   who_ = access.who();
   writes_ = access.type != AccessType::kRead;
   async_copies_ = access.async_copies;
-  const uint32_t events = access.copies ? async_copies_->commits(access.warp) : access.events;
-  what_ =
-      pack_what(access.node, access.clock, events) | (writes_ ? kWrote : 0) | (access.copies ? kAsync : 0);
+  what_ = what_of(access);
   barrier_ = access.barrier;
   orders_ = barrier_ == 0 ? ~uint64_t{0} : kSeveral | kOlder | (writes_ ? 0 : kWrote);
   node_ = access.node;
@@ -312,16 +317,26 @@ void Reuse::overlapping(const Access& access, uint32_t mask) {
   });
 }
 
-// Lanes here and there, each of so many words. What such lanes mostly find, nothing or another block's
-// access, is told apart without branches that depend on the data; everything else takes the general way.
+// What such lanes mostly find, nothing or another block's access, is told apart without branches that depend
+// on the data, and added up as long as the instruction stays the same; everything else takes the general way.
 template <unsigned kWords>
-void Reuse::scattered(const Access& access, uint32_t mask, Ahead& ahead) {
+size_t Reuse::singles(const Access* accesses, Places& places, size_t at, Shadow& shadow, EdgeTable& table) {
   constexpr unsigned size = kWords * 4;
+  const Launch* const launch = accesses[places.access(at)].launch;
   // With clusters another block may be near; nobody is far off then.
-  const unsigned near_bits = geometry_->clusters ? 63 : 10;
-  const uint64_t who_of_lane_0 = who_, plain_what = what_;
-  uint32_t cold = 0, far = 0, far_key = 0;
-  uint64_t last_what = ~uint64_t{0}, last_difference = 0;
+  const unsigned near_bits = launch->geometry().clusters ? 63 : 10;
+  const Access* access = nullptr;
+  uint32_t node = 0;
+  uint64_t cold = 0, far = 0;
+  uint32_t far_key = 0;
+  const auto add = [&] {
+    if (far != 0) table.add(node, far_key, far * size, far, 0);
+    if (cold != 0) table.add(node, kColdKey, cold * size, cold, 0);
+    cold = far = 0;
+  };
+  // For lanes of the access at hand that take the general way.
+  bool started = false;
+  uint64_t last_what = 0, last_difference = 0;
   Compared compared{};
   unsigned near = 0;  // lanes with the same outcome
   const auto settle = [&] {
@@ -331,62 +346,91 @@ void Reuse::scattered(const Access& access, uint32_t mask, Ahead& ahead) {
     if (compared.ordered) ordered_ += bytes;
     near = 0;
   };
-  Ahead::Lanes places = ahead.lanes();
-  for (; mask != 0; mask &= mask - 1) {
-    const unsigned lane = static_cast<unsigned>(__builtin_ctz(mask));
-    const uint64_t who = who_of_lane_0 | lane;
-    const uintptr_t place = places.next();
-    Origin* entry = reinterpret_cast<Origin*>(place);
-    bool plain = Ahead::sure(place);
-    if (__builtin_expect(!plain, 0)) {
-      entry = shadow_->words(access.lane_address(lane), kWords);
-      plain = entry != nullptr;
+  const auto begin = [&] {
+    if (started) return;
+    start(*access, shadow, table);
+    started = true;
+    last_what = ~uint64_t{0};
+  };
+  const auto leave = [&] {
+    if (!started) return;
+    settle();
+    finish();
+    started = false;
+  };
+  places.check();
+  for (; at < places.size() && places.kind(at) == Places::kSingles; ++at) {
+    access = accesses + places.access(at);
+    if (access->launch != launch || access->size != size) break;
+    if (access->node != node) {
+      add();
+      node = access->node;
     }
-    if (kWords != 1 && plain)
-      for (unsigned i = 1; i < kWords; ++i)
-        plain &= ((entry[i].who ^ entry->who) | (entry[i].what ^ entry->what)) == 0;
-    if (__builtin_expect(!plain, 0)) {
-      edges_.start_lane(lane);
-      touch(access.lane_address(lane), size, who, 0);
-      ahead.took(places);
-      ahead.check();
-      continue;
+    const uint64_t who_of_lane_0 = access->who(), plain_what = what_of(*access);
+    for (uint32_t rest = places.lanes(at); rest != 0; rest &= rest - 1) {
+      const unsigned lane = static_cast<unsigned>(__builtin_ctz(rest));
+      const uint64_t who = who_of_lane_0 | lane;
+      Origin* entry = places.next();
+      if (__builtin_expect(entry == nullptr, 0)) entry = shadow.words(access->lane_address(lane), kWords);
+      bool plain = entry != nullptr;
+      if (kWords != 1 && plain)
+        for (unsigned i = 1; i < kWords; ++i)
+          plain &= ((entry[i].who ^ entry->who) | (entry[i].what ^ entry->what)) == 0;
+      if (__builtin_expect(!plain, 0)) {
+        begin();
+        edges_.start_lane(lane);
+        touch(access->lane_address(lane), size, who, 0);
+        places.check();
+        continue;
+      }
+      const Origin prior = *entry;
+      const uint64_t is_cold = (prior.what - 1) >> 63;  // no marks are set between two accesses
+      const uint64_t met = is_cold - 1;                 // a mask
+      const uint64_t what = plain_what | (prior.what & kHistory) | (met & (kSeveral | kOlder));
+      for (unsigned i = 0; i < kWords; ++i) entry[i] = {who, what};
+      const uint64_t difference = prior.who ^ who;
+      const uint32_t key = edge_key(node_plus_one(prior.what), Label::kGrid);
+      const uint64_t is_near = ((difference >> near_bits) - 1) >> 63;
+      cold += is_cold;
+      far -= met;
+      // Not with && and ==, of which compilers make branches.
+      if (__builtin_expect((((key ^ far_key) | is_near) & met) == 0, 1)) continue;
+      --far;
+      if (is_near == 0) {
+        if (far != 0) table.add(node, far_key, far * size, far, 0);
+        far_key = key;
+        far = 1;
+        continue;
+      }
+      begin();
+      if (prior.what != last_what || (prior.what & kAsync) != 0 || !alike(difference, last_difference)) {
+        settle();
+        compared = compare(prior, who);
+        last_what = prior.what;
+        last_difference = difference;
+      }
+      ++near;
+      for (unsigned i = 0; i < kWords; ++i) entry[i].what = compared.what;
     }
-    const Origin prior = *entry;
-    const uint64_t is_cold = (prior.what - 1) >> 63;  // no marks are set between two accesses
-    const uint64_t met = is_cold - 1;                 // a mask
-    const uint64_t what = plain_what | (prior.what & kHistory) | (met & (kSeveral | kOlder));
-    for (unsigned i = 0; i < kWords; ++i) entry[i] = {who, what};
-    const uint64_t difference = prior.who ^ who;
-    const uint32_t key = edge_key(node_plus_one(prior.what), Label::kGrid);
-    const uint64_t is_near = ((difference >> near_bits) - 1) >> 63;
-    cold += static_cast<uint32_t>(is_cold);
-    far -= static_cast<uint32_t>(met);
-    // Not with && and ==, of which compilers make branches.
-    if (__builtin_expect((((key ^ far_key) | is_near) & met) == 0, 1)) continue;
-    --far;
-    if (difference >> near_bits != 0) {
-      if (far != 0) edges_.add_lanes(far_key, far * size, 0, far);
-      far_key = key;
-      far = 1;
-      continue;
-    }
-    if (prior.what != last_what || (prior.what & kAsync) != 0 || !alike(difference, last_difference)) {
-      settle();
-      compared = compare(prior, who);
-      last_what = prior.what;
-      last_difference = difference;
-    }
-    ++near;
-    for (unsigned i = 0; i < kWords; ++i) entry[i].what = compared.what;
+    leave();
   }
-  ahead.took(places);
-  settle();
-  if (far != 0) edges_.add_lanes(far_key, far * size, 0, far);
-  if (cold != 0) edges_.add_lanes(kColdKey, cold * size, 0, cold);
+  add();
+  return at;
 }
 
-// The same in memory that one block has for itself.
+size_t Reuse::apply_singles(const Access* accesses, Places& places, size_t at, Shadow& shadow,
+                            EdgeTable& table) {
+  switch (accesses[places.access(at)].size) {
+    case 4:
+      return singles<1>(accesses, places, at, shadow, table);
+    case 8:
+      return singles<2>(accesses, places, at, shadow, table);
+    default:
+      return singles<4>(accesses, places, at, shadow, table);
+  }
+}
+
+// Lanes here and there in memory that one block has for itself, each of so many words.
 template <unsigned kWords>
 void Reuse::scattered_near(const Access& access, uint32_t mask) {
   constexpr unsigned size = kWords * 4;
@@ -427,7 +471,7 @@ void Reuse::scattered_near(const Access& access, uint32_t mask) {
   settle();
 }
 
-void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table, Ahead* ahead) {
+void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table) {
   start(access, shadow, table);
   const unsigned first = __builtin_ctz(mask);
   switch (access.layout) {
@@ -449,15 +493,13 @@ void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable
       break;
     }
     case Layout::kDisjoint:
-      if (access.sizes == nullptr && access.size >= 4 && access.space != Space::kLocal) {
-        Ahead& known = ahead != nullptr ? *ahead : nothing_;
-        const bool near = access.space == Space::kShared;
+      if (access.sizes == nullptr && access.size >= 4 && access.space == Space::kShared) {
         if (access.size == 4)
-          near ? scattered_near<1>(access, mask) : scattered<1>(access, mask, known);
+          scattered_near<1>(access, mask);
         else if (access.size == 8)
-          near ? scattered_near<2>(access, mask) : scattered<2>(access, mask, known);
+          scattered_near<2>(access, mask);
         else
-          near ? scattered_near<4>(access, mask) : scattered<4>(access, mask, known);
+          scattered_near<4>(access, mask);
         break;
       }
       each_lane(mask, [&](unsigned lane) {

@@ -8,9 +8,9 @@
 
 #include "analyzer/access.h"
 #include "analyzer/address_share.h"
-#include "analyzer/ahead.h"
 #include "analyzer/edges.h"
 #include "analyzer/launch_shape.h"
+#include "analyzer/places.h"
 #include "analyzer/shadow.h"
 
 namespace cuvein {
@@ -25,8 +25,11 @@ struct SplitLane {
 
 class Reuse {
  public:
-  // Applies the lanes in `mask`; `ahead`, if there is one, knows where those of a scattered access are.
-  void apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table, Ahead* ahead = nullptr);
+  // Applies the lanes in `mask`.
+  void apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table);
+  // Applies single lanes from this place of the list on, as long as launch and size are the same; returns the
+  // place after the last one.
+  size_t apply_singles(const Access* accesses, Places& places, size_t at, Shadow& shadow, EdgeTable& table);
   // Applies an access with lanes that reach into another worker's share.
   void apply_split(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table,
                    const AddressShare& share, std::vector<SplitLane>& split);
@@ -56,7 +59,7 @@ class Reuse {
   template <typename Visit>
   void each_entry(uint64_t address, unsigned bytes, Visit visit);
   template <unsigned kWords>
-  void scattered(const Access& access, uint32_t mask, Ahead& ahead);
+  size_t singles(const Access* accesses, Places& places, size_t at, Shadow& shadow, EdgeTable& table);
   template <unsigned kWords>
   void scattered_near(const Access& access, uint32_t mask);
   void overlapping(const Access& access, uint32_t mask);
@@ -74,7 +77,6 @@ class Reuse {
   uint64_t ordered_ = 0;           // bytes that barrier_ has ordered
   uint32_t same_instruction_ = 0;  // edge key
   AccessEdges edges_;
-  Ahead nothing_{1};  // what is known of lanes that nobody has looked at
 };
 
 }  // namespace cuvein

@@ -9,10 +9,6 @@ namespace cuvein {
 
 namespace {
 
-// More than there can be between an access and the lanes after it that are looked for.
-constexpr size_t kSharesAhead = 64;
-constexpr uint32_t kEverySecond = 0xaaaaaaaa;
-
 Launch& find(const OpenLaunches& launches, uint32_t sequence) {
   return *std::find_if(launches.begin(), launches.end(), [&](const auto& open) {
             return open.first == sequence;
@@ -66,43 +62,72 @@ std::optional<BarrierKind> barrier_kind(RecordKind kind) {
 void Slice::clear() {
   accesses.clear();
   for (std::vector<Share>& list : by_block) list.clear();
-  for (std::vector<Share>& list : by_address) list.clear();
+  for (Places& list : by_address) list.clear();
+  launch_ = nullptr;
+  several_ = false;
 }
 
 // Adds the last access of the slice to the lists of the workers that keep its addresses.
 void Worker::share_by_address(Access& access, Slice& slice) {
   const uint32_t index = static_cast<uint32_t>(slice.accesses.size() - 1);
-  if (workers_ == 1) {
-    slice.by_address[0].push_back({index, access.active});
-    return;
-  }
+  std::vector<Places>& lists = slice.by_address;
   if (access.space == Space::kDistributedShared) {
     const unsigned owner = share(access.launch->geometry().cluster_of(access.block), workers_);
-    slice.by_address[owner].push_back({index, access.active});
+    lists[owner].add(index, access.active, Places::kWhole);
+    return;
+  }
+  slice.note(access.launch);
+  if (workers_ == 1) {
+    share_with_itself(access, index, lists[0]);
+    return;
+  }
+  if (scattered(access)) {
+    each_address(access, access.active, [&](unsigned lane, uint64_t address) {
+      Places& list = lists[share_.owner(address)];
+      list.add_lane(index, lane, Places::kSingles);
+      list.add_place(address);
+    });
     return;
   }
   constexpr unsigned bits = AddressShare::kGranuleBits;
-  if (access.layout == Layout::kRun) {
+  if (access.layout == Layout::kRun || access.layout == Layout::kBroadcast) {
+    const bool run = access.layout == Layout::kRun;
     const uint64_t first = access.lane_address(access.first);
-    const uint64_t last = first + __builtin_popcount(access.active) * access.size - 1;
-    if (first >> bits == last >> bits) {
-      slice.by_address[share_.owner(first)].push_back({index, access.active});
+    const uint64_t bytes = run ? __builtin_popcount(access.active) * access.size : access.size;
+    if (first >> bits == (first + bytes - 1) >> bits) {
+      Places& list = lists[share_.owner(first)];
+      list.add(index, access.active, run ? Places::kWhole : Places::kWholePlaced);
+      if (!run) list.add_place(first);
       return;
     }
   }
-  const auto add = [&](uint64_t address, unsigned lane) { lanes_[share_.owner(address)] |= 1u << lane; };
   each_lane(access.active, [&](unsigned lane) {
     const uint64_t first = access.lane_address(lane);
     const uint64_t last = first + access.lane_size(lane) - 1;
-    add(first, lane);
+    lists[share_.owner(first)].add_lane(index, lane, Places::kWhole);
     if (first >> bits == last >> bits) return;
-    add(last, lane);
+    lists[share_.owner(last)].add_lane(index, lane, Places::kWhole);
     access.split = true;
   });
-  for (unsigned worker = 0; worker < workers_; ++worker) {
-    if (lanes_[worker] == 0) continue;
-    slice.by_address[worker].push_back({index, lanes_[worker]});
-    lanes_[worker] = 0;
+}
+
+// One worker alone finds the places at once. Half of the lanes are loaded from here on and half later, so
+// that memory is busy all the time.
+void Worker::share_with_itself(const Access& access, uint32_t index, Places& list) {
+  const Shadow& shadow = access.launch->part(number_, pools_, share_).global;
+  if (scattered(access)) {
+    list.add(index, access.active, Places::kSingles);
+    uint64_t* place = list.add_places(static_cast<size_t>(__builtin_popcount(access.active)));
+    each_address(access, access.active, [&](unsigned lane, uint64_t address) __attribute__((always_inline)) {
+      *place = Places::find(shadow, address);
+      if (lane % 2 != 0) __builtin_prefetch(reinterpret_cast<const void*>(*place));
+      ++place;
+    });
+  } else if (access.layout == Layout::kBroadcast) {
+    list.add(index, access.active, Places::kWholePlaced);
+    list.add_place(Places::find(shadow, access.lane_address(access.first)));
+  } else {
+    list.add(index, access.active, Places::kWhole);
   }
 }
 
@@ -125,17 +150,11 @@ void Worker::decode_access(const RecordHeader& record, Launch& launch, Slice& sl
   if (of_the_block || launch.synchronises.load(std::memory_order_relaxed))
     slice.by_block[share(access.block, workers_)].push_back(
         {static_cast<uint32_t>(slice.accesses.size() - 1), access.active});
-  if (of_the_block) return;
-  share_by_address(access, slice);
-  if (workers_ != 1) return;
-  // Memory is to be busy while records are decoded, too: half of the lanes are loaded from here.
-  if (ahead_.launch() == nullptr) ahead_.start(&launch, &launch.part(0, pools_, share_).global);
-  if (ahead_.launch() == &launch) ahead_.look(access, access.active, kEverySecond);
+  if (!of_the_block) share_by_address(access, slice);
 }
 
 void Worker::decode(const unsigned char* records, const unsigned char* end, const OpenLaunches& launches,
                     Slice& slice) {
-  ahead_.stop();
   Launch* launch = nullptr;
   uint32_t sequence = 0;
   while (records != end) {
@@ -166,13 +185,13 @@ void Worker::decode(const unsigned char* records, const unsigned char* end, cons
     const uint32_t index = static_cast<uint32_t>(slice.accesses.size() - 1);
     slice.by_block[share(record.block, workers_)].push_back({index, record.active});
     if (record.kind == RecordKind::kDeviceMalloc)
-      for (std::vector<Share>& list : slice.by_address) list.push_back({index, record.active});
+      for (Places& list : slice.by_address) list.add(index, record.active, Places::kWhole);
   }
 }
 
 void Worker::by_block(Slice& slice, uint64_t round) {
   for (const Share& share : slice.by_block[number_]) {
-    Access& access = slice.accesses[share.index];
+    Access& access = slice.accesses[share.access];
     Launch& launch = *access.launch;
     Blocks& blocks = launch.part(number_, pools_, share_).blocks;
     const bool synchronises = launch.synchronises.load(std::memory_order_relaxed);
@@ -211,46 +230,31 @@ void Worker::by_block(Slice& slice, uint64_t round) {
   }
 }
 
-// Looks at the shares before `end`, as long as few lanes lie ready.
-void Worker::look_ahead(const Slice& slice, const std::vector<Share>& shares, size_t end) {
-  for (; looked_at_ != end && ahead_.ready() < Ahead::kDistance + kWarpLanes; ++looked_at_) {
-    const Access& access = slice.accesses[shares[looked_at_].index];
-    if (access.launch != ahead_.launch()) return;
-    // The others' turn comes when they are this far off.
-    ahead_.look(access, shares[looked_at_].lanes, ahead_.ready() < Ahead::kDistance ? ~0u : 0);
-  }
-}
-
 void Worker::by_address(Slice& slice) {
-  const std::vector<Share>& shares = slice.by_address[number_];
-  if (workers_ != 1) ahead_.stop();
-  for (size_t i = 0; i < shares.size(); ++i) {
-    const Share share = shares[i];
-    const Access& access = slice.accesses[share.index];
+  Places& places = slice.by_address[number_];
+  Launch* const only = slice.launch();
+  places.start(only != nullptr ? &only->part(number_, pools_, share_).global : nullptr, workers_ == 1);
+  for (size_t at = 0; at < places.size();) {
+    const Access& access = slice.accesses[places.access(at)];
     Launch& launch = *access.launch;
     Part& part = launch.part(number_, pools_, share_);
-    if (workers_ != 1) {
-      if (ahead_.launch() != &launch) {
-        ahead_.start(&launch, &part.global);
-        looked_at_ = i;
-      }
-      look_ahead(slice, shares, std::min(shares.size(), i + kSharesAhead));
-    }
-    Ahead* const ahead = ahead_.launch() == &launch ? &ahead_ : nullptr;
-    if (ahead != nullptr) ahead->check();
-    if (access.kind == RecordKind::kDeviceMalloc) {
-      part.global.forget(access.address, static_cast<uint64_t>(access.stride));
+    EdgeTable& edges = launch.counts(number_).edges;
+    if (places.kind(at) == Places::kSingles) {
+      at = reuse_.apply_singles(slice.accesses.data(), places, at, part.global, edges);
       continue;
     }
-    EdgeTable& edges = launch.counts(number_).edges;
-    if (access.space == Space::kDistributedShared) {
+    if (places.kind(at) == Places::kWholePlaced) places.next();
+    const uint32_t lanes = places.lanes(at++);
+    if (access.kind == RecordKind::kDeviceMalloc) {
+      part.global.forget(access.address, static_cast<uint64_t>(access.stride));
+    } else if (access.space == Space::kDistributedShared) {
       std::unique_ptr<Shadow>& shadow = part.clusters[launch.geometry().cluster_of(access.block)];
       if (shadow == nullptr) shadow = std::make_unique<Shadow>(pools_.blocks.shadows());
-      reuse_.apply(access, share.lanes, *shadow, edges);
+      reuse_.apply(access, lanes, *shadow, edges);
     } else if (access.split) {
-      reuse_.apply_split(access, share.lanes, part.global, edges, share_, split_lanes_);
+      reuse_.apply_split(access, lanes, part.global, edges, share_, split_lanes_);
     } else {
-      reuse_.apply(access, share.lanes, part.global, edges, ahead);
+      reuse_.apply(access, lanes, part.global, edges);
     }
   }
 }

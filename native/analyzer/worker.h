@@ -15,9 +15,9 @@
 
 #include "analyzer/access.h"
 #include "analyzer/address_share.h"
-#include "analyzer/ahead.h"
 #include "analyzer/distributions.h"
 #include "analyzer/launch.h"
+#include "analyzer/places.h"
 #include "analyzer/reuse.h"
 
 namespace cuvein {
@@ -29,8 +29,20 @@ struct Slice {
   explicit Slice(unsigned workers) : by_block(workers), by_address(workers) {}
   void clear();
 
+  // The launch of all accesses to global memory so far; null when there are several, or none.
+  Launch* launch() const { return several_ ? nullptr : launch_; }
+  void note(Launch* launch) {
+    several_ |= launch_ != nullptr && launch_ != launch;
+    launch_ = launch;
+  }
+
   std::vector<Access> accesses;
-  std::vector<std::vector<Share>> by_block, by_address;  // a list a worker
+  std::vector<std::vector<Share>> by_block;  // a list a worker
+  std::vector<Places> by_address;
+
+ private:
+  Launch* launch_ = nullptr;
+  bool several_ = false;
 };
 
 class Worker {
@@ -38,12 +50,7 @@ class Worker {
   // One worker alone takes so many records through all steps before it goes on to the next.
   static constexpr unsigned kRecordsOfAStretch = 256;
 
-  Worker(unsigned number, unsigned workers)
-      : number_(number),
-        workers_(workers),
-        share_(number, workers),
-        ahead_(workers == 1 ? kRecordsOfAStretch * kWarpLanes : kLanesAhead),
-        lanes_(workers) {}
+  Worker(unsigned number, unsigned workers) : number_(number), workers_(workers), share_(number, workers) {}
 
   void decode(const unsigned char* records, const unsigned char* end, const OpenLaunches& launches,
               Slice& slice);
@@ -59,20 +66,16 @@ class Worker {
  private:
   void decode_access(const RecordHeader& record, Launch& launch, Slice& slice);
   void share_by_address(Access& access, Slice& slice);
-  void look_ahead(const Slice& slice, const std::vector<Share>& shares, size_t end);
-
-  static constexpr unsigned kLanesAhead = 256;
+  void share_with_itself(const Access& access, uint32_t index, Places& list);
 
   const unsigned number_, workers_;
   const AddressShare share_;
   Pools pools_;
   Distributions distributions_;
   Reuse reuse_;
-  Ahead ahead_;
   std::deque<PartialSyncs> snapshots_;
   std::vector<SplitLane> split_lanes_;
-  size_t looked_at_ = 0;         // shares of the list at hand
-  std::vector<uint32_t> lanes_;  // by worker; all zero between accesses
+  size_t looked_at_ = 0;  // shares of the list at hand
 };
 
 }  // namespace cuvein

@@ -22,15 +22,17 @@ if TYPE_CHECKING:
     from reference.records import Record
 
 WORKERS = (1, 2, 7)
-# At the end of a chunk of the shadow memory, so that the next one is used as well.
-A = 0x7F00_0000_0000 + (1 << 19) - (96 << 10)
-BYTES = 160 << 10
+A = 0x7F00_0000_0000
+# Much at first, so that the chunks of each worker fill up, then little, so that accesses meet.
+MUCH, LITTLE = 1 << 20, 1 << 16
 
 
-def scattered(warp: Warp, random: np.random.Generator, lanes: int = 32, aligned: bool = True) -> Record:
+def scattered(
+    warp: Warp, random: np.random.Generator, lanes: int, memory: int, aligned: bool = True
+) -> Record:
     """Make an access whose lanes lie anywhere."""
     size = int(random.choice([4, 4, 8, 16]))
-    places = random.choice(BYTES // 16, 32, replace=False) * 16
+    places = random.choice(memory // 16, 32, replace=False) * 16
     places += random.integers(0, 16 // size, 32) * size if aligned else random.integers(0, 17 - size, 32)
     chosen = random.choice(32, lanes, replace=False)
     kind = AccessType(int(random.choice([0, 0, 0, 1, 2])))
@@ -41,7 +43,7 @@ def scattered(warp: Warp, random: np.random.Generator, lanes: int = 32, aligned:
 
 def disturbance(warp: Warp, random: np.random.Generator) -> Record:
     """Make an access of another kind somewhere in the same memory."""
-    at = A + int(random.integers(0, BYTES // 64)) * 64
+    at = A + int(random.integers(0, LITTLE // 64)) * 64
     match int(random.integers(0, 7)):
         case 0:
             return warp.write(2000, lambda lane: at + 4 * lane)
@@ -56,7 +58,7 @@ def disturbance(warp: Warp, random: np.random.Generator) -> Record:
         case 5:
             return warp.read(2064, lambda _: at)
         case _:
-            return scattered(warp, random, aligned=False)
+            return scattered(warp, random, 32, LITTLE, aligned=False)
 
 
 @pytest.mark.parametrize("cluster", [None, (2, 1, 1)])
@@ -64,17 +66,18 @@ def disturbance(warp: Warp, random: np.random.Generator) -> Record:
 def test_scattered_lanes_meet_what_the_model_says(often: float, cluster: tuple[int, int, int] | None) -> None:
     random = np.random.default_rng(int(often * 100) + (cluster is not None))
     launches = [
-        launch(sequence, (64, 1, 1), (128, 1, 1), cluster, [(A, BYTES // 2), (A + BYTES // 2, BYTES)])
+        launch(sequence, (64, 1, 1), (128, 1, 1), cluster, [(A, LITTLE // 2), (A + LITTLE // 2, MUCH)])
         for sequence in (1, 2)
     ]
     records = []
-    for number in range(600):
-        # The second launch comes in between now and then; blocks come back, so that warps meet.
-        warp = Warp(int(random.integers(0, 6)), int(random.integers(0, 4)), 2 if number % 50 > 45 else 1)
-        if number >= 300 and random.random() < often:
+    for number in range(700):
+        # The second launch comes in between once; blocks come back, so that warps meet.
+        warp = Warp(int(random.integers(0, 6)), int(random.integers(0, 4)), 2 if 640 <= number < 650 else 1)
+        if number >= 400 and random.random() < often:
             records.append(disturbance(warp, random))
         else:
-            records.append(scattered(warp, random, int(random.choice([32, 32, 32, 1, 5, 31]))))
+            lanes = 32 if number < 400 else int(random.choice([32, 32, 32, 1, 5, 31]))
+            records.append(scattered(warp, random, lanes, MUCH if number < 400 else LITTLE))
     right = analyse(launches, records)
     for workers in WORKERS:
         form = AddressForm.LANES_64 if workers == 2 else AddressForm.LANES_32

@@ -1,0 +1,126 @@
+// What a worker has to do to global memory: whole accesses, and single lanes of those whose lanes lie here
+// and there. Where those lie in the shadow memory is found some time before they are applied, so that it is
+// on its way from memory meanwhile.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/access.h"
+#include "analyzer/shadow.h"
+
+namespace cuvein {
+
+// Whether the lanes of an access to global memory are taken one by one. All are aligned, so each lies in one
+// tile and, where there are several workers, with one of them.
+inline bool scattered(const Access& access) {
+  if (access.layout != Layout::kDisjoint || access.sizes != nullptr || access.size < 4 ||
+      access.space != Space::kGlobal)
+    return false;
+  uint64_t low_bits = 0;
+  if (access.form == AddressForm::kAffine)
+    low_bits = access.address | static_cast<uint64_t>(access.stride);
+  else
+    each_address(access, access.active, [&](unsigned, uint64_t address) { low_bits |= address; });
+  return (low_bits & (access.size - 1u)) == 0;
+}
+
+// Lanes of a decoded access (its place in the slice) that a worker looks after.
+struct Share {
+  uint32_t access;
+  uint32_t lanes;
+};
+
+// A worker's list for one slice, in the order of the stream.
+class Places {
+ public:
+  // Of how many places something is said: of each lane that is taken by itself, or of a whole access one, or
+  // none when it is seen coming.
+  enum Kind : uint32_t { kWhole = 0, kWholePlaced = 1, kSingles = 2 };
+
+  void clear() {
+    shares_.clear();
+    places_.clear();
+  }
+  void add(uint32_t access, uint32_t lanes, Kind kind) { shares_.push_back({access << 2 | kind, lanes}); }
+  // A lane of an access of this kind, which may have others already.
+  void add_lane(uint32_t access, unsigned lane, Kind kind) {
+    if (!shares_.empty() && shares_.back().access == (access << 2 | kind))
+      shares_.back().lanes |= 1u << lane;
+    else
+      add(access, 1u << lane, kind);
+  }
+  // Room for so many places.
+  uint64_t* add_places(size_t count) {
+    places_.resize(places_.size() + count);
+    return places_.data() + (places_.size() - count);
+  }
+  void add_place(uint64_t place) { places_.push_back(place); }
+
+  size_t size() const { return shares_.size(); }
+  uint32_t access(size_t at) const { return shares_[at].access >> 2; }
+  uint32_t lanes(size_t at) const { return shares_[at].lanes; }
+  Kind kind(size_t at) const { return static_cast<Kind>(shares_[at].access & 3); }
+
+  // Before the list is worked off. `shadow`: that of all accesses, or null when there are several. `found`:
+  // the places are not addresses but what `find` says of them.
+  void start(const Shadow* shadow, bool found) {
+    shadow_ = shadow;
+    taken_ = 0;
+    count_ = places_.size();
+    looked_at_ = found || shadow == nullptr ? count_ : 0;
+    // So that there is always one ahead.
+    places_.insert(places_.end(), kDistance, kUnsure);
+    if (shadow == nullptr) {
+      std::fill(places_.begin(), places_.end(), kUnsure);
+      return;
+    }
+    version_ = shadow->version();
+    for (const size_t end = std::min(count_, kDistance); looked_at_ < end;) look();
+  }
+
+  // Takes the next place: the entry of a word when its tile is known to have an entry a word, or null. Starts
+  // to load one that comes later.
+  __attribute__((always_inline)) Origin* next() {
+    if (looked_at_ < count_)
+      look();
+    else
+      __builtin_prefetch(reinterpret_cast<const void*>(places_[taken_ + kDistance]));
+    const uint64_t place = places_[taken_++];
+    return (place & kUnsure) == 0 ? reinterpret_cast<Origin*>(place) : nullptr;
+  }
+
+  // When tiles may have changed: what was found may no longer be so.
+  void check() {
+    if (shadow_ == nullptr || version_ == shadow_->version()) return;
+    version_ = shadow_->version();
+    for (size_t at = taken_; at < looked_at_; ++at) places_[at] |= kUnsure;
+  }
+
+  // What is known of the word at an address: the entry, or with kUnsure at most where to load from.
+  __attribute__((always_inline)) static uint64_t find(const Shadow& shadow, uint64_t address) {
+    const Origin* const entry = shadow.word(address);
+    if (__builtin_expect(entry != nullptr, 1)) return reinterpret_cast<uintptr_t>(entry);
+    return reinterpret_cast<uintptr_t>(shadow.load(address)) | kUnsure;
+  }
+
+ private:
+  static constexpr size_t kDistance = 48;
+  static constexpr uint64_t kUnsure = 1;
+
+  __attribute__((always_inline)) void look() {
+    const uint64_t place = find(*shadow_, places_[looked_at_]);
+    places_[looked_at_++] = place;
+    __builtin_prefetch(reinterpret_cast<const void*>(place));
+  }
+
+  std::vector<Share> shares_;     // with the kind in the low bits of `access`
+  std::vector<uint64_t> places_;  // up to looked_at_ found, from there on addresses
+  const Shadow* shadow_ = nullptr;
+  size_t taken_ = 0, looked_at_ = 0, count_ = 0;
+  uint64_t version_ = 0;  // of the shadow, when what was found was so
+};
+
+}  // namespace cuvein
