@@ -91,8 +91,9 @@ class Case:
         What that takes away: a key of ``QUANTITIES``.
     full, small
         Arguments of the programs: for measuring, and for recording a trace.
-    removal, time
-        Sentences for the page: why what went differs from the prediction, and why no time was gained.
+    removal, time, stays
+        Sentences for the page: why what went differs from the prediction, why no time was gained, and why the
+        finding is still there although it was answered.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Case:
     small: tuple[str, ...]
     removal: str = ""
     time: str = ""
+    stays: str = ""
 
     def source(self, variant: str) -> Path:
         """Return the source of a variant: C++, or Python where kernels are written in it."""

@@ -163,6 +163,8 @@ def _section(row: Row) -> list[str]:
     texts.append(f"Fix: {row.case.fix}.")
     if row.case.removal:
         texts.append(row.case.removal)
+    if row.case.stays:
+        texts.append(row.case.stays)
     gone, appeared = observed.get("gone", {}), observed.get("appeared", {})
     if gone:
         came = f"; appeared: {_counted(appeared)}" if appeared else ""
