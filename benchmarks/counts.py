@@ -36,39 +36,51 @@ class Quantity:
         return f"{what} of nodes {', '.join(self.nodes)}"
 
 
-def _memory(space: str, operation: str, *nodes: str) -> dict[str, Quantity]:
-    def counters(what: str) -> tuple[str, ...]:
-        return tuple(f"l1tex__t_{what}_pipe_lsu_mem_{space}_op_{name}.sum" for name in operation.split())
+def _tags(what: str, space: str, *operations: str) -> tuple[str, ...]:
+    return tuple(f"l1tex__t_{what}_pipe_lsu_mem_{space}_op_{name}.sum" for name in operations)
 
-    kind = {"ld": "load", "st": "store", "atom red": "atomic"}[operation]
-    return {
-        f"{space} {kind} requests": Quantity(nodes, "requests", counters("requests")),
-        f"{space} {kind} sectors": Quantity(nodes, "sectors", counters("sectors")),
-    }
 
+def _instructions(*operations: str) -> tuple[str, ...]:
+    return tuple(f"smsp__sass_inst_executed_op_{name}.sum" for name in operations)
+
+
+def _wavefronts(*operations: str) -> tuple[str, ...]:
+    return tuple(f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{name}.sum" for name in operations)
+
+
+_READ = ("global read", "asynchronous global read")
+# Lanes that update one address are served one after the other: the sector counters of the tag stage count a
+# sector for each such lane, those that follow the instruction (smsp__sass) count a sector once.
+_ATOMIC_SECTORS = tuple(
+    f"smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_{name}.sum" for name in ("atom", "red")
+)
 
 QUANTITIES: dict[str, Quantity] = {
-    **_memory("global", "ld", "global read"),
-    **_memory("global", "st", "global write"),
-    **_memory("global", "atom red", "global atomic"),
-    **_memory("local", "ld", "local read"),
-    **_memory("local", "st", "local write"),
-    "shared load instructions": Quantity(
-        ("shared read",),
-        "requests",
-        ("smsp__inst_executed_op_shared_ld.sum", "smsp__inst_executed_op_ldsm.sum"),
+    "global load requests": Quantity(_READ, "requests", _tags("requests", "global", "ld")),
+    "global load sectors": Quantity(_READ, "sectors", _tags("sectors", "global", "ld")),
+    "global store requests": Quantity(("global write",), "requests", _tags("requests", "global", "st")),
+    "global store sectors": Quantity(("global write",), "sectors", _tags("sectors", "global", "st")),
+    "global atomic requests": Quantity(
+        ("global atomic",), "requests", _tags("requests", "global", "atom", "red")
     ),
+    "global atomic sectors": Quantity(("global atomic",), "sectors", _ATOMIC_SECTORS),
+    "local load requests": Quantity(("local read",), "requests", _tags("requests", "local", "ld")),
+    "local load sectors": Quantity(("local read",), "sectors", _tags("sectors", "local", "ld")),
+    "local store requests": Quantity(("local write",), "requests", _tags("requests", "local", "st")),
+    "local store sectors": Quantity(("local write",), "sectors", _tags("sectors", "local", "st")),
+    "shared load instructions": Quantity(("shared read",), "requests", _instructions("shared_ld", "ldsm")),
     "shared store instructions": Quantity(
-        ("shared write",), "requests", ("smsp__inst_executed_op_shared_st.sum",)
+        ("shared write",), "requests", _instructions("shared_st", "shared_stsm")
     ),
-    "shared atomic instructions": Quantity(
-        ("shared atomic",), "requests", ("smsp__inst_executed_op_shared_atom.sum",)
+    "shared atomic instructions": Quantity(("shared atomic",), "requests", _instructions("shared_atom")),
+    "asynchronous copy instructions": Quantity(
+        ("asynchronous shared write",), "requests", _instructions("ldgsts")
     ),
-    "shared load wavefronts": Quantity(
-        ("shared read",), "wavefronts", ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",), 0.01
-    ),
-    "shared store wavefronts": Quantity(
-        ("shared write",), "wavefronts", ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",), 0.01
+    "shared load wavefronts": Quantity(("shared read",), "wavefronts", _wavefronts("ld", "ldsm"), 0.01),
+    "shared store wavefronts": Quantity(("shared write",), "wavefronts", _wavefronts("st", "stsm"), 0.01),
+    "shared atomic wavefronts": Quantity(("shared atomic",), "wavefronts", _wavefronts("atom"), 0.01),
+    "asynchronous copy wavefronts": Quantity(
+        ("asynchronous shared write",), "wavefronts", _wavefronts("ldgsts"), 0.01
     ),
 }
 COUNTERS = sorted({counter for quantity in QUANTITIES.values() for counter in quantity.counters})

@@ -143,7 +143,8 @@ def observe(subject: Subject, limit: float) -> dict[str, list[LaunchProfile]]:
     seen = {}
     for engine in ENGINES:
         folder = Path(tempfile.mkdtemp(prefix="cuvein-fidelity-"))
-        options = ["--engine", engine, "--launch-count", str(subject.launches)]
+        # A few workers each, since other programs run beside this one.
+        options = ["--engine", engine, "--launch-count", str(subject.launches), "--workers", "2"]
         try:
             run = session.profile(
                 folder / "profiles", subject.command, *options, timeout=limit, cwd=subject.folder

@@ -32,16 +32,16 @@ def indices(count: int, below: int) -> torch.Tensor:
     return (torch.arange(count) * 7919 % below).cuda()
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def add_kernel(output: Any, left: Any, right: Any, count: Any, width: tl.constexpr) -> None:
+@triton.jit
+def add_kernel(output, left, right, count, width: tl.constexpr):
     """One addition a place."""
     place = tl.program_id(0) * width + tl.arange(0, width)
     inside = place < count
     tl.store(output + place, tl.load(left + place, inside) + tl.load(right + place, inside), inside)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def softmax_kernel(output: Any, source: Any, columns: Any, width: tl.constexpr) -> None:
+@triton.jit
+def softmax_kernel(output, source, columns, width: tl.constexpr):
     """Softmax of the row that is this program's."""
     row = tl.program_id(0)
     place = tl.arange(0, width)
@@ -51,8 +51,8 @@ def softmax_kernel(output: Any, source: Any, columns: Any, width: tl.constexpr) 
     tl.store(output + row * columns + place, exponentials / tl.sum(exponentials, axis=0), mask=inside)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def layer_norm_kernel(output: Any, source: Any, weight: Any, columns: Any, width: tl.constexpr) -> None:
+@triton.jit
+def layer_norm_kernel(output, source, weight, columns, width: tl.constexpr):
     """Rows minus their mean over their deviation."""
     row = tl.program_id(0)
     place = tl.arange(0, width)
@@ -64,8 +64,8 @@ def layer_norm_kernel(output: Any, source: Any, weight: Any, columns: Any, width
     tl.store(output + row * columns + place, centred / deviation * tl.load(weight + place, inside), inside)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def transpose_kernel(output: Any, source: Any, size: Any, tile: tl.constexpr) -> None:
+@triton.jit
+def transpose_kernel(output, source, size, tile: tl.constexpr):
     """Tiles through shared memory, which the compiler places."""
     rows = tl.program_id(0) * tile + tl.arange(0, tile)
     columns = tl.program_id(1) * tile + tl.arange(0, tile)
@@ -73,15 +73,15 @@ def transpose_kernel(output: Any, source: Any, size: Any, tile: tl.constexpr) ->
     tl.store(output + columns[:, None] * size + rows[None, :], tl.trans(loaded))
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def count_kernel(output: Any, source: Any, width: tl.constexpr) -> None:
+@triton.jit
+def count_kernel(output, source, width: tl.constexpr):
     """Histogram by atomics in global memory."""
     place = tl.program_id(0) * width + tl.arange(0, width)
     tl.atomic_add(output + tl.load(source + place), 1)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def matmul_kernel(output: Any, left: Any, right: Any, size: Any, tile: tl.constexpr) -> None:
+@triton.jit
+def matmul_kernel(output, left, right, size, tile: tl.constexpr):
     """Product of square matrices of floats, in full precision: no tensor cores."""
     rows = tl.program_id(0) * tile + tl.arange(0, tile)
     columns = tl.program_id(1) * tile + tl.arange(0, tile)
