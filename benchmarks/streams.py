@@ -95,9 +95,9 @@ def shared(records: int) -> npt.NDArray[Any]:
 def global_heavy(records: int, bytes_of_table: int = 1 << 26) -> npt.NDArray[Any]:
     """Like a sparse product: of eight records six are of neighbouring lanes, one strided, one gathers.
 
-    Each warp reads an index, a value of 4 and one of 16 bytes, a parameter that is the same for all lanes and
-    a word of every 128 bytes of an array, gathers from a table of ``bytes_of_table``, writes its result and
-    adds to one of 1024 counters.
+    Each warp reads an index, a value of 4 and one of 16 bytes, where its row begins (the same for all lanes)
+    and a word of every 128 bytes of an array, gathers from a table of ``bytes_of_table``, writes its result
+    and adds to one of 1024 counters.
     """
     warps = np.arange(records // 8, dtype=np.int64)
     names = [f"head{number}" for number in range(7)]
@@ -107,7 +107,7 @@ def global_heavy(records: int, bytes_of_table: int = 1 << 26) -> npt.NDArray[Any
         ("head0", 4, 4, regions[0] + warps * 128, AccessType.READ),
         ("head1", 4, 4, regions[1] + warps * 128, AccessType.READ),
         ("head2", 16, 16, regions[2] + warps * 512, AccessType.READ),
-        ("head3", 4, 0, regions[3] + warps * 0, AccessType.READ),
+        ("head3", 4, 0, regions[3] + warps * 4, AccessType.READ),
         ("head4", 4, 128, regions[4] + warps % (1 << 14) * 4096 + warps // (1 << 14) * 4, AccessType.READ),
         ("head5", 4, 4, regions[5] + warps * 128, AccessType.WRITE),
         ("head6", 4, 4, regions[6] + warps % 32 * 128, AccessType.ATOMIC),

@@ -9,6 +9,9 @@ namespace cuvein {
 
 namespace {
 
+// With several workers the accesses of one lie here and there.
+constexpr size_t kAccessesAhead = 8;
+
 Launch& find(const OpenLaunches& launches, uint32_t sequence) {
   return *std::find_if(launches.begin(), launches.end(), [&](const auto& open) {
             return open.first == sequence;
@@ -148,7 +151,7 @@ void Worker::decode_access(const RecordHeader& record, Launch& launch, Slice& sl
 
   const bool of_the_block = access.space == Space::kShared || access.space == Space::kLocal;
   if (of_the_block || launch.synchronises.load(std::memory_order_relaxed))
-    slice.by_block[share(access.block, workers_)].push_back(
+    slice.by_block[share_.owner_of_block(access.block)].push_back(
         {static_cast<uint32_t>(slice.accesses.size() - 1), access.active});
   if (!of_the_block) share_by_address(access, slice);
 }
@@ -183,7 +186,7 @@ void Worker::decode(const unsigned char* records, const unsigned char* end, cons
     if (const std::optional<BarrierKind> kind = barrier_kind(record.kind))
       access.node = launch->counts(number_).add_barrier(record.pc, *kind);
     const uint32_t index = static_cast<uint32_t>(slice.accesses.size() - 1);
-    slice.by_block[share(record.block, workers_)].push_back({index, record.active});
+    slice.by_block[share_.owner_of_block(record.block)].push_back({index, record.active});
     if (record.kind == RecordKind::kDeviceMalloc)
       for (Places& list : slice.by_address) list.add(index, record.active, Places::kWhole);
   }
@@ -236,6 +239,11 @@ void Worker::by_address(Slice& slice) {
   places.start(only != nullptr ? &only->part(number_, pools_, share_).global : nullptr, workers_ == 1);
   for (size_t at = 0; at < places.size();) {
     const Access& access = slice.accesses[places.access(at)];
+    if (workers_ != 1 && at + kAccessesAhead < places.size()) {
+      const Access* const later = slice.accesses.data() + places.access(at + kAccessesAhead);
+      __builtin_prefetch(later);
+      __builtin_prefetch(reinterpret_cast<const char*>(later) + 64);
+    }
     Launch& launch = *access.launch;
     Part& part = launch.part(number_, pools_, share_);
     EdgeTable& edges = launch.counts(number_).edges;

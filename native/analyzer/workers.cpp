@@ -4,7 +4,20 @@
 
 namespace cuvein {
 
-Workers::Workers(unsigned count) {
+namespace {
+
+constexpr unsigned kSpins = 1000;  // some 40 microseconds
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+// Where members share processors, one that looks keeps another from working.
+Workers::Workers(unsigned count) : spins_(count <= std::thread::hardware_concurrency() ? kSpins : 0) {
   try {
     for (unsigned worker = 0; worker < count; ++worker)
       threads_.emplace_back([this, worker] { work(worker); });
@@ -38,7 +51,9 @@ void Workers::start(Job job) {
 void Workers::wait() {
   std::unique_lock<std::mutex> lock(mutex_);
   finished_.wait(lock, [this] { return running_ == 0; });
-  if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+  if (failure_ == nullptr) return;
+  has_failed_.store(false, std::memory_order_relaxed);
+  std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void Workers::work(unsigned worker) {
@@ -60,26 +75,30 @@ void Workers::work(unsigned worker) {
   }
 }
 
+// Members finish a step at nearly the same time, and going to sleep takes longer than that.
 void Workers::meet() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  const uint64_t meeting = meetings_;
-  if (++waiting_ == threads_.size()) {
-    waiting_ = 0;
-    ++meetings_;
+  const uint64_t meeting = meetings_.load(std::memory_order_relaxed);
+  if (waiting_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_.size()) {
+    waiting_.store(0, std::memory_order_relaxed);
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      meetings_.store(meeting + 1, std::memory_order_release);
+    }
     met_.notify_all();
     return;
   }
-  met_.wait(lock, [&] { return meetings_ != meeting; });
-}
-
-bool Workers::failed() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return failure_ != nullptr;
+  for (unsigned spin = 0; spin < spins_; ++spin) {
+    if (meetings_.load(std::memory_order_acquire) != meeting) return;
+    pause();
+  }
+  std::unique_lock<std::mutex> lock(mutex_);
+  met_.wait(lock, [&] { return meetings_.load(std::memory_order_relaxed) != meeting; });
 }
 
 void Workers::fail(std::exception_ptr failure) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (failure_ == nullptr) failure_ = std::move(failure);
+  has_failed_.store(true, std::memory_order_release);
 }
 
 }  // namespace cuvein

@@ -1,7 +1,9 @@
 // A fixed team of threads that carries out one job at a time, all members together.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -41,7 +43,7 @@ class Workers {
   void dissolve();
   void work(unsigned worker);
   void meet();
-  bool failed();
+  bool failed() { return has_failed_.load(std::memory_order_acquire); }
   void fail(std::exception_ptr failure);
 
   std::mutex mutex_;
@@ -49,8 +51,10 @@ class Workers {
   Job job_;
   uint64_t jobs_ = 0;
   unsigned running_ = 0;
-  unsigned waiting_ = 0;
-  uint64_t meetings_ = 0;
+  std::atomic<unsigned> waiting_{0};
+  std::atomic<uint64_t> meetings_{0};
+  std::atomic<bool> has_failed_{false};
+  const unsigned spins_;  // looks before a member that waits for the others goes to sleep
   bool stop_ = false;
   std::exception_ptr failure_;
   std::vector<std::thread> threads_;  // last: they use all of the above
