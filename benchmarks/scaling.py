@@ -115,7 +115,10 @@ def reading_only(path: Path, records: int) -> float:
 
 
 def _alone(
-    stream: npt.NDArray[Any], repetitions: int, barrier: Barrier, results: multiprocessing.Queue[float]
+    stream: npt.NDArray[Any],
+    repetitions: int,
+    barrier: Barrier,
+    results: multiprocessing.Queue[tuple[int, float]],
 ) -> None:
     pieces = pieces_of(stream)
     process, shape = documents()
@@ -129,7 +132,7 @@ def _alone(
             engine.end(1)
             barrier.wait()  # all have ended: what runs last does not run alone
             if repetition:
-                results.put(time.perf_counter() - started)
+                results.put((repetition, time.perf_counter() - started))
 
 
 def side_by_side(stream: npt.NDArray[Any], records: int, processes: int, repetitions: int) -> float:
@@ -141,11 +144,13 @@ def side_by_side(stream: npt.NDArray[Any], records: int, processes: int, repetit
     ]
     for member in team:
         member.start()
-    seconds = sorted(results.get() for _ in range(processes * repetitions))
+    slowest = [0.0] * (repetitions + 1)
+    for _ in range(processes * repetitions):
+        repetition, seconds = results.get()
+        slowest[repetition] = max(slowest[repetition], seconds)
     for member in team:
         member.join()
-    # Every member measures the same stretch, up to the last one's end.
-    return records * processes / seconds[0]
+    return records * processes / min(slowest[1:])
 
 
 def write_trace(stream: npt.NDArray[Any], path: Path) -> None:

@@ -1,5 +1,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "analyzer/engine.h"
 #include "capi/guard.h"
@@ -93,7 +94,8 @@ class Replay {
 
 int run(const char* path, unsigned workers, cuvein_profile_callback profile,
         cuvein_progress_callback progress, void* user) {
-  TraceReader reader;
+  // Decoding a record takes about as long as analysing it.
+  TraceReader reader(workers == 1 ? 0 : workers != 0 ? workers : std::thread::hardware_concurrency());
   if (const auto status = reader.open(path); status != TraceReader::Status::kOk)
     return report(status_of(status), reader.error());
   Replay replay(workers, profile, user);

@@ -7,9 +7,13 @@
 
 #include <cerrno>
 #include <cstring>
+#include <deque>
+#include <utility>
 #include <vector>
 
 #include "trace/codec.h"
+#include "trace/decoders.h"
+#include "trace/frame.h"
 
 namespace cuvein {
 
@@ -27,6 +31,7 @@ uint32_t crc(const void* data, size_t bytes) {
 
 class TraceReader::Implementation {
  public:
+  explicit Implementation(unsigned threads) : threads_(threads) {}
   ~Implementation() {
     if (file_ >= 0) ::close(file_);
   }
@@ -65,11 +70,59 @@ class TraceReader::Implementation {
   }
 
   Status next(Chunk* chunk) {
-    if (status_ != Status::kOk) return status_;
     if (ended_) {
       *chunk = last_;
       return Status::kOk;
     }
+    if (current_ != nullptr) unused_.push_back(std::move(current_));
+    read_ahead();
+    if (ahead_.empty()) return status_;
+    current_ = std::move(ahead_.front());
+    ahead_.pop_front();
+    Frame& frame = *current_;
+    if (decoders_ != nullptr && decoders_->count() != 0) {
+      decoders_->wait(&frame);
+    } else {
+      frame.decode(&decoder_);
+    }
+    if (!frame.problem.empty()) {
+      // What was read ahead is of no use any more.
+      for (; !ahead_.empty(); ahead_.pop_front()) {
+        if (decoders_ != nullptr && decoders_->count() != 0) decoders_->wait(ahead_.front().get());
+      }
+      return at(frame.position, frame.header.ordinal, frame.problem);
+    }
+    last_ = {frame.header.kind, frame.data, frame.header.decoded, frame.position,
+             frame.header.stored + sizeof(frame.header)};
+    *chunk = last_;
+    ended_ = frame.header.kind == ChunkKind::kEnd;
+    return Status::kOk;
+  }
+
+  uint64_t size() const { return size_; }
+  const std::string& error() const { return error_; }
+
+ private:
+  // As many chunks as are decoded at the same time, until one cannot be read.
+  void read_ahead() {
+    while (status_ == Status::kOk && !end_read_ && ahead_.size() <= threads_) {
+      std::unique_ptr<Frame> frame;
+      if (unused_.empty()) {
+        frame = std::make_unique<Frame>();
+      } else {
+        frame = std::move(unused_.back());
+        unused_.pop_back();
+      }
+      if (read_chunk(frame.get()) != Status::kOk) return;
+      end_read_ = frame->header.kind == ChunkKind::kEnd;
+      ahead_.push_back(std::move(frame));
+      if (threads_ == 0) return;
+      if (decoders_ == nullptr) decoders_ = std::make_unique<Decoders>(threads_);
+      if (decoders_->count() != 0) decoders_->start(ahead_.back().get());
+    }
+  }
+
+  Status read_chunk(Frame* frame) {
     const uint64_t left = size_ - position_;
     if (left == 0)
       return damaged(" ends at byte " + number(size_) +
@@ -77,7 +130,7 @@ class TraceReader::Implementation {
     if (left < sizeof(ChunkHeader))
       return damaged(" is cut off: it ends at byte " + number(size_) + ", within the chunk header at byte " +
                      number(position_));
-    ChunkHeader header;
+    ChunkHeader& header = frame->header;
     if (!read(&header, sizeof(header))) return broken();
     if (header.marker != kChunkMarker) return at(": no chunk begins there");
     if (header.header_checksum != crc(&header, offsetof(ChunkHeader, header_checksum)))
@@ -99,83 +152,31 @@ class TraceReader::Implementation {
         (records ? !plain : header.decoded != header.content) ||
         !plausible(header.content, header.stored, plain))
       return at(": the lengths of the " + std::string(kind) + " chunk are impossible");
-
-    grow(&stored_, header.stored + RecordDecoder::kPadding);
-    if (!read(stored_.data(), header.stored)) return broken();
-    if (header.payload_checksum != crc(stored_.data(), header.stored))
-      return at(": the checksum of the " + std::string(kind) + " chunk is wrong");
-    const unsigned char* content = stored_.data();
-    if (!plain && !inflate(stored_.data(), header.stored, header.content, &content_, &content))
-      return at(": the " + std::string(kind) + " chunk does not inflate");
-    if (records) {
-      if (const char* problem = decode_records(header))
-        return at(std::string(": the records chunk ") + problem);
-      content = decoded_.data();
-    }
-    if (header.kind == ChunkKind::kEnd && header.stored + sizeof(header) != left)
-      return at(": bytes follow the end mark");
-
-    last_ = {header.kind, content, header.decoded, position_, header.stored + sizeof(header)};
-    *chunk = last_;
-    position_ += last_.stored;
+    if (!read(frame->make_room(), header.stored)) return broken();
+    frame->position = position_;
+    frame->left = left;
+    position_ += header.stored + sizeof(header);
     ++ordinal_;
-    ended_ = header.kind == ChunkKind::kEnd;
     return Status::kOk;
   }
 
-  uint64_t size() const { return size_; }
-  const std::string& error() const { return error_; }
-
- private:
   Status say(Status status, const std::string& sentence) {
     error_ = sentence;
     return status_ = status;
   }
-  Status damaged(const std::string& what) {
-    return say(Status::kDamaged, path_ + what + (ordinal_ ? "; everything before it was read" : ""));
+  Status damaged(const std::string& what) { return damaged(what, ordinal_); }
+  // `before`: how many chunks were read before.
+  Status damaged(const std::string& what, uint32_t before) {
+    return say(Status::kDamaged, path_ + what + (before ? "; everything before it was read" : ""));
   }
-  Status at(const std::string& what) { return damaged(" is damaged at byte " + number(position_) + what); }
+  Status at(const std::string& what) { return at(position_, ordinal_, what); }
+  Status at(uint64_t position, uint32_t before, const std::string& what) {
+    return damaged(" is damaged at byte " + number(position) + what, before);
+  }
   Status broken() {
     return read_error_
                ? say(Status::kSystem, "cannot read the trace " + path_ + ": " + std::strerror(read_error_))
                : damaged(" was shortened while it was read, at byte " + number(position_));
-  }
-
-  static bool plausible(uint64_t content, uint64_t stored, bool plain) {
-    return plain ? content == stored : content > stored && content <= stored * kMostInflation;
-  }
-
-  // *content: `bytes` bytes with padding after them, which stay where they are when they are not deflated.
-  static bool inflate(const unsigned char* stored, uint32_t stored_bytes, uint32_t bytes,
-                      std::vector<unsigned char>* buffer, const unsigned char** content) {
-    *content = stored;
-    if (stored_bytes == bytes) return true;
-    grow(buffer, bytes + RecordDecoder::kPadding);
-    *content = buffer->data();
-    uLongf inflated = bytes;
-    return uncompress(buffer->data(), &inflated, stored, stored_bytes) == Z_OK && inflated == bytes;
-  }
-
-  const char* decode_records(const ChunkHeader& chunk) {
-    RecordsHeader header;
-    if (chunk.stored < sizeof(header)) return "is too short";
-    std::memcpy(&header, stored_.data(), sizeof(header));
-    if (uint64_t{header.tokens_stored} + header.lanes_stored + sizeof(header) != chunk.stored ||
-        !plausible(header.tokens, header.tokens_stored, header.tokens == header.tokens_stored) ||
-        !plausible(header.lanes, header.lanes_stored, header.lanes == header.lanes_stored) ||
-        chunk.decoded > uint64_t{header.tokens} * kLongestRecord)
-      return "has impossible lengths";
-    const unsigned char *tokens, *lanes;
-    if (!inflate(stored_.data() + sizeof(header), header.tokens_stored, header.tokens, &content_, &tokens) ||
-        !inflate(stored_.data() + sizeof(header) + header.tokens_stored, header.lanes_stored, header.lanes,
-                 &lanes_, &lanes))
-      return "does not inflate";
-    if (!decoder_) decoder_ = std::make_unique<RecordDecoder>();
-    return decoder_->decode(tokens, header.tokens, lanes, header.lanes, chunk.decoded, &decoded_);
-  }
-
-  static void grow(std::vector<unsigned char>* buffer, size_t bytes) {
-    if (buffer->size() < bytes) buffer->resize(bytes);
   }
 
   bool read(void* to, size_t bytes) {
@@ -194,16 +195,20 @@ class TraceReader::Implementation {
   int file_ = -1;
   int read_error_ = 0;
   uint64_t size_ = 0;
-  uint64_t position_ = 0;
+  uint64_t position_ = 0;  // what comes next was not read yet
   uint32_t ordinal_ = 0;
-  bool ended_ = false;
-  Status status_ = Status::kOk;
+  bool end_read_ = false, ended_ = false;
+  Status status_ = Status::kOk;  // of reading, which may be ahead of what was delivered
   Chunk last_{};
-  std::vector<unsigned char> stored_, content_, lanes_, decoded_;
-  std::unique_ptr<RecordDecoder> decoder_;  // its tables are large and many readers want documents only
+  const unsigned threads_;
+  std::unique_ptr<Frame> current_;            // the one last_ lies in
+  std::deque<std::unique_ptr<Frame>> ahead_;  // in the order of the file
+  std::vector<std::unique_ptr<Frame>> unused_;
+  std::unique_ptr<RecordDecoder> decoder_;
+  std::unique_ptr<Decoders> decoders_;  // last: its threads use frames
 };
 
-TraceReader::TraceReader() : implementation_(std::make_unique<Implementation>()) {}
+TraceReader::TraceReader(unsigned threads) : implementation_(std::make_unique<Implementation>(threads)) {}
 TraceReader::~TraceReader() = default;
 TraceReader::Status TraceReader::open(const std::string& path) { return implementation_->open(path); }
 TraceReader::Status TraceReader::next(Chunk* chunk) { return implementation_->next(chunk); }

@@ -23,7 +23,8 @@ class TraceReader {
     uint64_t stored;  // bytes in the file, header included
   };
 
-  TraceReader();
+  // Reads ahead by so many chunks, of at most 64 MiB each, and decodes them with as many threads; 0: neither.
+  explicit TraceReader(unsigned threads = 0);
   ~TraceReader();
 
   // When it is not kOk, error() says in one sentence what is wrong.
