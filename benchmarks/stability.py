@@ -228,7 +228,7 @@ def judge(program: Program, runs: list[Run]) -> dict[str, Any]:
             }
             for part in worst
         ],
-        "reason": REASONS.get(program.name),
+        "reason": REASONS.get(program.name) if worst else None,
         "faults": faults,
     }
 
