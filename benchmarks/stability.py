@@ -31,14 +31,14 @@ sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS.parent / "tests" / "gpu")]
 
 from harness import build, device, session  # noqa: E402
 
-from cuvein.source import Locator  # noqa: E402
+from cuvein.source import Locator, Missing  # noqa: E402
 from machine import describe  # noqa: E402
 from micro.expectations import LEAST_ARCHITECTURE, programs, source  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
 
-    from cuvein.profile import LaunchProfile
+    from cuvein.profile import LaunchProfile, Node
 
 ROOT = BENCHMARKS.parent
 RESULT = ROOT / "benchmarks" / "results" / "stability.json"
@@ -188,13 +188,21 @@ def add(outcome: Run, launch: str, profile: LaunchProfile, locator: Locator) -> 
     parts: dict[int, Part] = {}
     for node in profile.nodes:
         parts[node.id] = (launch, (node.function, node.pc, node.space))
-        outcome.lines[parts[node.id]] = locator.node(profile, node).line or f"pc {node.pc:#x}"
+        outcome.lines[parts[node.id]] = place(profile, node, locator)
     for edge in profile.edges:
         part = parts[edge.node]
         outcome.spaces.setdefault((launch, profile.nodes[edge.node].space), Counter())[edge.label] += (
             edge.bytes
         )
         outcome.nodes.setdefault(part, Counter())[edge.label] += edge.bytes
+
+
+def place(profile: LaunchProfile, node: Node, locator: Locator) -> str:
+    """Give the line of a node: in a CUDA source before a header's."""
+    frames = locator.node(profile, node).frames
+    if isinstance(frames, Missing):
+        return f"pc {node.pc:#x}"
+    return next((frame for frame in frames if frame.file.endswith(".cu")), frames[0]).place
 
 
 def distance(one: Distribution, other: Distribution) -> float:
