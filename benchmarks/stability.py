@@ -38,7 +38,7 @@ from micro.expectations import LEAST_ARCHITECTURE, programs, source  # noqa: E40
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
 
-    from cuvein.profile import LaunchProfile, Node
+    from cuvein.profile.model import LaunchProfile, Node
 
 ROOT = BENCHMARKS.parent
 RESULT = ROOT / "benchmarks" / "results" / "stability.json"

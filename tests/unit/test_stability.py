@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import stability
 
 if TYPE_CHECKING:
-    from cuvein.profile import Edge, LaunchProfile
+    from cuvein.profile.model import Edge, LaunchProfile
 
 PROGRAM = stability.Program("half_rows", "examples/half_rows.cu", ["16", "512"])
 
