@@ -323,10 +323,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def cuvein(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def cuvein(*words: str, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "COLUMNS": "100", **variables}
     return subprocess.run(
         [sys.executable, "-m", "cuvein", *words],
+        cwd=cwd,
         capture_output=True,
         text=True,
         env=environment,
@@ -353,6 +354,16 @@ def test_report_of_nothing_names_the_launches(folder: Path) -> None:
     done = cuvein("report", str(folder), "--kernel", "nothing")
     assert (done.returncode, done.stdout) == (120, "")
     assert "2: other(int)" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [["report"], ["report", "--html", "page.html"], ["check"], ["diff", "."], ["open"]]
+)
+def test_folder_without_profiles_is_120(tmp_path: Path, command: list[str]) -> None:
+    done = cuvein(*command, ".", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (120, "")
+    assert "nothing was profiled" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_path_given_twice_counts_once(folder: Path) -> None:

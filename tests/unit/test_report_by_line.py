@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 
 KERNEL, LIBRARY = "_Z6linkedPfPKf", "_Z7libraryPKfi"
 
-
-@pytest.fixture(autouse=True)
-def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def profile_of(name: str) -> LaunchProfile:

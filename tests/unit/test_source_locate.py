@@ -17,10 +17,7 @@ KERNEL, LIBRARY = "_Z6linkedPfPKf", "_Z7libraryPKfi"
 # The loads of the kernel and of the function it calls.
 KERNEL_LOAD, LIBRARY_LOAD = 0xC0, 0x60
 
-
-@pytest.fixture(autouse=True)
-def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def profile_of(name: str) -> LaunchProfile:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import enum
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from cuvein.cli import messages, output
+from cuvein.cli.paths import Paths, profiles_at
 from cuvein.collect.errors import CuveinError, Status
 from cuvein.findings import timing as timings
 from cuvein.findings.analysis import Report, analyse
@@ -19,14 +19,12 @@ from cuvein.findings.checking import check as judge
 from cuvein.findings.locating import locate_beside
 from cuvein.findings.nsight_compute import NsightComputeError, read_timing
 from cuvein.findings.rules import Rules, RulesError, read_rules
-from cuvein.profile.errors import ProfileReadError
-from cuvein.profile.reading import PROCESS_FILE, find, read_process
 from cuvein.report.findings import verdict_text
 from cuvein.report.findings_document import encode, verdict_document
 from cuvein.report.junit import junit
 from cuvein.report.sarif import sarif
 
-__all__ = ["Format", "check", "profiles_at", "rules_of"]
+__all__ = ["Format", "check", "rules_of"]
 
 FINDINGS = 1
 """The exit status when a finding reaches the bar."""
@@ -45,14 +43,7 @@ class Format(str, enum.Enum):
 
 
 def check(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="PATH...",
-            help="Folders that 'cuvein run' or 'cuvein analyze' wrote, or single launch profiles.",
-            show_default=False,
-        ),
-    ],
+    paths: Paths,
     rules: Annotated[
         Path | None,
         typer.Option(
@@ -150,41 +141,6 @@ def rules_of(rules: Path | None, fail_on: list[str] | None, threshold: list[str]
         return read_rules(rules, fail_on or (), threshold or ())
     except RulesError as error:
         raise CuveinError(Status.USAGE, str(error)) from None
-
-
-def profiles_at(paths: list[Path]) -> list[Path]:
-    """Return the launch profiles at the paths, each once.
-
-    Raises
-    ------
-    CuveinError
-        When there is a folder without profiles: nothing was profiled.
-    ProfileReadError
-        When a path does not exist or cannot be read.
-    """
-    return list(dict.fromkeys(file for path in paths for file in _find(path)))
-
-
-def _find(path: Path) -> list[Path]:
-    try:
-        return find(path)
-    except ProfileReadError as error:
-        if path.is_dir():
-            raise CuveinError(
-                Status.NOTHING_PROFILED, f"nothing was profiled: {_seen(path) or error}"
-            ) from None
-        raise
-
-
-def _seen(folder: Path) -> str | None:
-    """Say which kernels were launched but not profiled, where a run left a note of it."""
-    names: dict[str, None] = {}
-    for file in sorted(folder.rglob(PROCESS_FILE)):
-        with contextlib.suppress(ProfileReadError):
-            names.update((kernel.name, None) for kernel in read_process(file).kernels_seen)
-    if not names:
-        return None
-    return f"none of the kernels that the program launched was selected: {output.listed(list(names))}."
 
 
 def rank_by_time(report: Report, file: Path) -> None:

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from cuvein.cli import messages, output
-from cuvein.cli.check import profiles_at, rules_of
+from cuvein.cli.check import rules_of
+from cuvein.cli.paths import profiles_at
 from cuvein.collect.errors import CuveinError, Status
 from cuvein.findings.comparison import Comparison, Run, compare, read_run
 from cuvein.findings.locating import locate_beside

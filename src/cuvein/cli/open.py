@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from cuvein.cli import messages
+from cuvein.cli.paths import Paths
 from cuvein.cli.report import chosen
 from cuvein.report.html import write_report
 
@@ -19,14 +20,7 @@ NAME = "report.html"
 
 
 def open_report(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="PATH...",
-            help="Folders that 'cuvein run' or 'cuvein analyze' wrote, or single launch profiles.",
-            show_default=False,
-        ),
-    ],
+    paths: Paths,
     output: Annotated[
         Path | None,
         typer.Option(

@@ -11,11 +11,12 @@ from typing import Annotated, TypedDict
 import typer
 
 from cuvein.cli import output
+from cuvein.cli.paths import Paths, profiles_at
 from cuvein.cli.views import View, view
 from cuvein.collect.errors import CuveinError, Status
 from cuvein.findings.locating import locate_beside
 from cuvein.profile.model import LaunchProfile
-from cuvein.profile.reading import find, read
+from cuvein.profile.reading import read
 from cuvein.report import Report
 from cuvein.report.by_finding import FindingDocument, FindingReport
 from cuvein.report.document import DocumentReport
@@ -35,14 +36,7 @@ class Format(str, enum.Enum):
 
 
 def report(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="PATH...",
-            help="Folders that 'cuvein run' or 'cuvein analyze' wrote, or single launch profiles.",
-            show_default=False,
-        ),
-    ],
+    paths: Paths,
     kernel: Annotated[
         str | None,
         typer.Option(metavar="REGEX", help="Only kernels whose demangled or mangled name holds a match."),
@@ -128,9 +122,14 @@ def chosen(paths: list[Path], kernel: str | None, launches: list[int] | None) ->
         expression = re.compile(kernel) if kernel is not None else None
     except re.error as error:
         raise typer.BadParameter(f"--kernel: {error}") from None
+    return _chosen(profiles_at(paths), expression, launches)
+
+
+def _chosen(
+    files: list[Path], expression: re.Pattern[str] | None, launches: list[int] | None
+) -> Iterator[LaunchProfile]:
     seen: dict[str, None] = {}
     count = 0
-    files = dict.fromkeys(file for path in paths for file in find(path))
     for file in files:
         profile = read(file)
         name = profile.launch.kernel

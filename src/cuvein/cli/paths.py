@@ -1,0 +1,60 @@
+"""The paths of launch profiles that several commands take."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cuvein.cli import output
+from cuvein.collect.errors import CuveinError, Status
+from cuvein.profile.errors import ProfileReadError
+from cuvein.profile.reading import PROCESS_FILE, find, read_process
+
+__all__ = ["Paths", "profiles_at"]
+
+Paths = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="PATH...",
+        help="Folders that 'cuvein run' or 'cuvein analyze' wrote, or single launch profiles.",
+        show_default=False,
+    ),
+]
+
+
+def profiles_at(paths: list[Path]) -> list[Path]:
+    """Return the launch profiles at the paths, each once.
+
+    Raises
+    ------
+    CuveinError
+        When there is a folder without profiles: nothing was profiled.
+    ProfileReadError
+        When a path does not exist or cannot be read.
+    """
+    return list(dict.fromkeys(file for path in paths for file in _find(path)))
+
+
+def _find(path: Path) -> list[Path]:
+    try:
+        return find(path)
+    except ProfileReadError as error:
+        if path.is_dir():
+            raise CuveinError(
+                Status.NOTHING_PROFILED, f"nothing was profiled: {_seen(path) or error}"
+            ) from None
+        raise
+
+
+def _seen(folder: Path) -> str | None:
+    """Say which kernels were launched but not profiled, where a run left a note of it."""
+    names: dict[str, None] = {}
+    for file in sorted(folder.rglob(PROCESS_FILE)):
+        with contextlib.suppress(ProfileReadError):
+            names.update((kernel.name, None) for kernel in read_process(file).kernels_seen)
+    if not names:
+        return None
+    return f"none of the kernels that the program launched was selected: {output.listed(list(names))}."
