@@ -6,8 +6,7 @@ namespace cuvein {
 
 namespace {
 
-constexpr uint8_t kKnownFlags =
-    kRecordFlagAsync | kRecordFlagMatrix | kRecordFlagLaneSizes | kRecordFlagReduction;
+constexpr uint8_t kKnownFlags = kRecordFlagAsync | kRecordFlagMatrix | kRecordFlagLaneSizes;
 constexpr uint64_t kBarriersOfABlock = 16;
 constexpr unsigned kLargestSize = 16;
 

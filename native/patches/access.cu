@@ -5,12 +5,11 @@ namespace cuvein {
 namespace {
 
 // False for what touches no data: prefetches.
-__device__ __forceinline__ bool classify(uint32_t flags, AccessType* type, uint8_t* record_flags) {
+__device__ __forceinline__ bool classify(uint32_t flags, AccessType* type) {
   if (flags & SANITIZER_MEMORY_DEVICE_FLAG_PREFETCH) return false;
   const bool reads = flags & SANITIZER_MEMORY_DEVICE_FLAG_READ;
   const bool writes = flags & SANITIZER_MEMORY_DEVICE_FLAG_WRITE;
   const bool reduces = flags & SANITIZER_MEMORY_DEVICE_FLAG_ATOMIC_WRITE_ONLY;
-  *record_flags = reduces ? kRecordFlagReduction : 0;
   *type = reduces || (reads && writes) || (flags & SANITIZER_MEMORY_DEVICE_FLAG_ATOMSYS) ? AccessType::kAtomic
           : writes                                                                       ? AccessType::kWrite
                                                                                          : AccessType::kRead;
@@ -22,7 +21,7 @@ __device__ __forceinline__ SanitizerPatchResult access(void* userdata, uint64_t 
                                                        uint32_t size, uint32_t flags) {
   Warp warp;
   Access what{kSpace, AccessType::kRead, 0, size};
-  if (!observe(userdata, &warp) || !classify(flags, &what.type, &what.flags)) return SANITIZER_PATCH_SUCCESS;
+  if (!observe(userdata, &warp) || !classify(flags, &what.type)) return SANITIZER_PATCH_SUCCESS;
   return emit_access < kSpace == Space::kGlobal > (warp, what, pc, reinterpret_cast<uint64_t>(address));
 }
 
@@ -52,7 +51,7 @@ CUVEIN_PATCH cuvein_matrix(void* userdata, uint64_t pc, uint32_t address, uint32
                            uint32_t count, const void*) {
   cuvein::Warp warp;
   cuvein::Access what{Space::kShared, AccessType::kRead, 0, size};
-  if (!cuvein::observe(userdata, &warp) || !cuvein::classify(flags, &what.type, &what.flags)) {
+  if (!cuvein::observe(userdata, &warp) || !cuvein::classify(flags, &what.type)) {
     return SANITIZER_PATCH_SUCCESS;
   }
   what.flags |= cuvein::kRecordFlagMatrix;

@@ -97,12 +97,14 @@ class AddressForm(enum.IntEnum):
 
 
 class RecordFlag(enum.IntFlag):
-    """Properties of one access record."""
+    """Properties of one access record.
+
+    8 is free: it was meant for reductions, which the Sanitizer API reports like any atomic.
+    """
 
     ASYNC = 1
     MATRIX = 2
     LANE_SIZES = 4
-    REDUCTION = 8
 
 
 class Instruction(enum.IntEnum):

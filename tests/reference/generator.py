@@ -169,15 +169,14 @@ class _Maker:
         active = lanes_of(self._subset(free))
         pc, size, flags = _pick(choose, self._pcs), _pick(choose, (1, 2, 4, 4, 4, 8, 16)), 0
         sizes: list[int] | int = size
-        if kind == AccessType.ATOMIC:
-            flags = RecordFlag.REDUCTION * choose.integer(0, 1)
-        elif choose.integer(0, 1 if (space, kind) == (Space.SHARED, AccessType.WRITE) else 7) == 0:
+        plain = kind != AccessType.ATOMIC
+        if plain and choose.integer(0, 1 if (space, kind) == (Space.SHARED, AccessType.WRITE) else 7) == 0:
             flags = RecordFlag.ASYNC
             if space == Space.SHARED:
                 pc += 1
             else:
                 sizes = [choose.integer(1, size) for _ in range(32)]
-        elif space == Space.SHARED and size == 16 and choose.integer(0, 3) == 0:
+        elif plain and space == Space.SHARED and size == 16 and choose.integer(0, 3) == 0:
             flags = RecordFlag.MATRIX
             active = [lane for lane in active if lane < 8] or active
         starts = self._starts(space, active, size)

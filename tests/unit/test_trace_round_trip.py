@@ -57,7 +57,7 @@ def one_of_each() -> Recorder:
     )
     recorder.access(0x41, [16 * lane for lane in range(32)], 16, Space.SHARED, AccessType.WRITE)
     recorder.access(0x50, [64, 64, 64], 4, Space.LOCAL)
-    recorder.access(0x60, [0, 4, 12], 4, Space.DISTRIBUTED_SHARED, flags=RecordFlag.REDUCTION)
+    recorder.access(0x60, [0, 4, 12], 4, Space.DISTRIBUTED_SHARED, flags=RecordFlag.MATRIX)
     recorder.access(0x70, {8: 128}, 16, Space.SHARED, flags=RecordFlag.MATRIX)
     recorder.barrier(0x80, block=2, warp=3, index=1, expected=64, arrive_only=True)
     recorder.warp_sync(0x90, mask=0xFFFF)
