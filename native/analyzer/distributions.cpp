@@ -21,6 +21,29 @@ bool in_shared_memory(Space space) { return space == Space::kShared || space == 
 // Lanes served together: all for accesses of up to 4 bytes, 16 for 8 bytes, 8 for 16 bytes.
 unsigned group_lanes(unsigned size) { return size > 8 ? 8 : size > 4 ? 16 : 32; }
 
+// True when among `lanes` no two next to each other differ in their address, or no two at a distance of two.
+bool alike(const Access& access, uint32_t lanes) {
+  for (unsigned distance = 1; distance <= 2; ++distance) {
+    bool same = true;
+    each_lane(access.active & lanes, [&](unsigned lane) {
+      const unsigned other = lane ^ distance;
+      if (other > lane && access.active >> other & 1)
+        same = same && access.lane_address(lane) == access.lane_address(other);
+    });
+    if (same) return true;
+  }
+  return false;
+}
+
+// The lanes of a wide load are served two groups at a time where both have the same pairs of lanes alike; a
+// store's never are. (Measured on an H200, docs/validation.md.)
+unsigned lanes_together(const Access& access, unsigned start) {
+  const unsigned lanes = group_lanes(access.size);
+  if (lanes == kWarpLanes || access.type != AccessType::kRead || start % (2 * lanes) != 0) return lanes;
+  const uint32_t both = lanes == 16 ? ~0u : 0xffffu << start;
+  return alike(access, both) ? 2 * lanes : lanes;
+}
+
 Layout affine_layout(const Access& access) {
   const unsigned size = access.size;
   const bool aligned_run =
@@ -58,8 +81,10 @@ const Distribution& Distributions::of(const Access& access) {
   const bool shared = in_shared_memory(access.space);
   const bool is_local = access.space == Space::kLocal;
   const uint32_t low = static_cast<uint32_t>(access.address) & (shared ? 127 : is_local ? 15 : 31);
+  const bool merges = shared && access.type == AccessType::kRead;
   const uint32_t rest = low | static_cast<uint32_t>(access.size) << 8 |
-                        (shared     ? 1u
+                        (merges     ? 3u
+                         : shared   ? 1u
                          : is_local ? 2u
                                     : 0u)
                             << 16;
@@ -175,12 +200,12 @@ void Distributions::local(const Access& access, Distribution& result) {
 }
 
 void Distributions::shared(const Access& access, Distribution& result) {
-  const unsigned lanes = group_lanes(access.size);
-  const uint32_t group_mask = lanes == 32 ? ~0u : (1u << lanes) - 1;
   values_.clear();
   unsigned words = 0, wavefronts = 0, ideal = 0;
   bool apart = true;
-  for (unsigned start = 0; start < kWarpLanes; start += lanes) {
+  for (unsigned start = 0, lanes; start < kWarpLanes; start += lanes) {
+    lanes = lanes_together(access, start);
+    const uint32_t group_mask = lanes == kWarpLanes ? ~0u : (1u << lanes) - 1;
     uint8_t banks[kBanks] = {};
     unsigned most = 0, group_words = 0;
     group_values_.clear();

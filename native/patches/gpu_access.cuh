@@ -96,17 +96,39 @@ CUVEIN_FAST uint32_t allocation_of(const Group& group, const Access& access, uin
   return allocation_slow(group, address, access, instruction, bytes);
 }
 
+// Halves of the warp (bits 0 and 1) in which shared memory serves all lanes of a wide load together: those
+// where no two lanes next to each other differ in their place, or no two at a distance of two. Pairs of words
+// are served together in both halves or in none.
+CUVEIN_SLOW uint32_t merged_halves(Group group, uint32_t block, uint32_t size_shift) {
+  // Lanes that are off differ from nobody.
+  const uint32_t next = group.active >> (group.lane ^ 1) & 1 ? group.lane ^ 1 : group.lane;
+  const uint32_t second = group.active >> (group.lane ^ 2) & 1 ? group.lane ^ 2 : group.lane;
+  const bool differs_from_next = __shfl_sync(group.active, block, next) != block;
+  const bool differs_from_second = __shfl_sync(group.active, block, second) != block;
+  const uint32_t by_next = __ballot_sync(group.active, differs_from_next);
+  const uint32_t by_second = __ballot_sync(group.active, differs_from_second);
+  if (size_shift == 3) return by_next == 0 || by_second == 0 ? 3 : 0;
+  const bool low = (by_next & 0xffff) == 0 || (by_second & 0xffff) == 0;
+  const bool high = by_next >> 16 == 0 || by_second >> 16 == 0;
+  return (low ? 1 : 0) | (high ? 2 : 0);
+}
+
 // Groups of lanes that shared memory serves together and that have a lane in `lanes`.
-CUVEIN_FAST uint32_t groups_with(uint32_t lanes, uint32_t size_shift) {
+CUVEIN_FAST uint32_t groups_with(uint32_t lanes, uint32_t size_shift, uint32_t merged) {
   if (size_shift <= 2) return lanes != 0;
-  if (size_shift == 3) return ((lanes & 0xffff) != 0) + (lanes >> 16 != 0);
-  return ((lanes & 0xff) != 0) + ((lanes & 0xff00) != 0) + ((lanes & 0xff0000) != 0) + (lanes >> 24 != 0);
+  const uint32_t low = lanes & 0xffff, high = lanes >> 16;
+  if (size_shift == 3) return merged != 0 ? lanes != 0 : (low != 0) + (high != 0);
+  return (merged & 1 ? low != 0 : ((low & 0xff) != 0) + (low >> 8 != 0)) +
+         (merged & 2 ? high != 0 : ((high & 0xff) != 0) + (high >> 8 != 0));
 }
 
 // Wavefronts where lanes may meet in a bank: the most distinct words in one bank, added up over the groups.
 // `block` is the lane's word, or for wider accesses its pair or quadruple of words.
-CUVEIN_SLOW uint32_t wavefronts_slow(Group group, uint32_t block, uint32_t size_shift) {
-  const uint32_t together = size_shift <= 2 ? 0 : size_shift == 3 ? group.lane / 16 : group.lane / 8;
+CUVEIN_SLOW uint32_t wavefronts_slow(Group group, uint32_t block, uint32_t size_shift, uint32_t merged) {
+  const uint32_t half = group.lane / 16;
+  uint32_t together = 0;
+  if (size_shift == 3) together = merged != 0 ? 0 : half;
+  if (size_shift == 4) together = merged >> half & 1 ? half * 2 : group.lane / 8;
   // One lane for each distinct place of a group of lanes.
   const uint32_t same = __match_any_sync(group.active, block * 4 + together);
   const bool chosen = group.lane == static_cast<uint32_t>(__ffs(same)) - 1;
@@ -118,23 +140,27 @@ CUVEIN_SLOW uint32_t wavefronts_slow(Group group, uint32_t block, uint32_t size_
   for (uint32_t round = 0;; ++round) {
     const uint32_t served = __ballot_sync(group.active, chosen && rank == round);
     if (served == 0) return wavefronts;
-    wavefronts += groups_with(served, size_shift);
+    wavefronts += groups_with(served, size_shift, merged);
   }
 }
 
 CUVEIN_FAST uint32_t shared_distribution(const Group& group, const Lanes& lanes, uint32_t address,
-                                         uint32_t before, uint32_t size_shift) {
+                                         uint32_t before, uint32_t size_shift, bool read) {
   const uint32_t word_shift = size_shift < 2 ? 2 : size_shift;
   const uint32_t block = address >> word_shift;
   const uint32_t words = size_shift < 2 ? distinct(group, block, before >> word_shift, lanes.ordered)
                                         : static_cast<uint32_t>(__popc(lanes.leaders)) << (size_shift - 2);
-  const uint32_t ideal = groups_with(group.active, size_shift);
+  // Where every lane has neighbours and all are elsewhere, nothing merges.
+  uint32_t merged = 0;
+  if (read && size_shift >= 3 && lanes.leaders != ~0u) merged = merged_halves(group, block, size_shift);
+  // Merged or not, a group has no more words than there are banks.
+  const uint32_t ideal = groups_with(group.active, size_shift, merged);
   // As many words as there are banks, side by side, cannot conflict.
   const uint32_t first = __shfl_sync(group.active, block, group.first());
   const uint32_t last = __shfl_sync(group.active, block, highest_of(group.active));
   const uint32_t reach = first < last ? last - first : first - last;
   const bool apart = lanes.ordered && reach < (32u >> (word_shift - 2));
-  const uint32_t wavefronts = apart ? ideal : wavefronts_slow(group, block, size_shift);
+  const uint32_t wavefronts = apart ? ideal : wavefronts_slow(group, block, size_shift, merged);
   return shared_facts(group.count(), words, wavefronts, ideal);
 }
 
@@ -276,7 +302,7 @@ CUVEIN_FAST void analyse(const Group& group, const Access& access, uint64_t pc, 
     const uint32_t address = static_cast<uint32_t>(wide_address);
     const uint32_t before = __shfl_sync(group.active, address, previous);
     lanes = lay_out(group, address, before);
-    facts = shared_distribution(group, lanes, address, before, size_shift);
+    facts = shared_distribution(group, lanes, address, before, size_shift, access.type == AccessType::kRead);
     const uint32_t unit = address >> unit_shift;
     entry = in_global<unsigned long long>(reinterpret_cast<uint64_t>(shadow_of_place(state, place))) + unit;
     if (unit + (fine ? 0 : (1u << (size_shift - unit_shift)) - 1) >= state.shared_stride) {

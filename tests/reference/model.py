@@ -230,15 +230,25 @@ class Model:
     def _describe_shared(self, record: Record, key: Key, lanes: list[tuple[int, int, int]]) -> None:
         node = self.graph.nodes[key]
         group_lanes = 32 if record.size <= 4 else 16 if record.size == 8 else 8
+        groups = [range(first, first + group_lanes) for first in range(0, 32, group_lanes)]
+        if record.type == AccessType.READ and group_lanes < 32:
+            starts = {lane: start for lane, start, _ in lanes}
+            pairs = [range(first, first + 2 * group_lanes) for first in range(0, 32, 2 * group_lanes)]
+            groups = []
+            for pair in pairs:
+                alike = any(
+                    all(
+                        starts[lane] == starts.get(lane ^ distance, starts[lane])
+                        for lane in pair
+                        if lane in starts
+                    )
+                    for distance in (1, 2)
+                )
+                groups += [pair] if alike else [pair[:group_lanes], pair[group_lanes:]]
         wavefronts = ideal = 0
         all_words: set[int] = set()
-        for first in range(0, 32, group_lanes):
-            words = {
-                (start + i) // 4
-                for lane, start, size in lanes
-                if first <= lane < first + group_lanes
-                for i in range(size)
-            }
+        for group in groups:
+            words = {(start + i) // 4 for lane, start, size in lanes if lane in group for i in range(size)}
             banks = Counter(word % 32 for word in words)
             wavefronts += max(banks.values(), default=0)
             ideal += -(-len(words) // 32)
