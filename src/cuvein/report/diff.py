@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cuvein.patterns.wording import percent
 from cuvein.report import findings_words as words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from cuvein.findings.combining import CombinedKernel, CombinedNode
-    from cuvein.findings.comparison import Comparison, FindingChange, KernelComparison
+    from cuvein.findings.comparison import Comparison, FindingChange, KernelComparison, NodeChange
     from cuvein.patterns import Finding
 
 __all__ = ["QUANTITIES", "change", "diff_text"]
 
 QUANTITIES = ("instructions", "sectors", "wavefronts", "bytes")
 _LISTED = 12
+
+T = TypeVar("T")
 
 
 def diff_text(comparison: Comparison, width: int = 100) -> str:
@@ -102,33 +104,61 @@ def change(before: int, after: int) -> str:
 
 
 def _instructions(kernel: KernelComparison) -> list[str]:
+    before, after = kernel.match.before.name, kernel.match.after.name
     lines = []
-    for title, nodes in (
-        ("Instructions that went away", kernel.nodes.before_only),
-        ("Instructions that appeared", kernel.nodes.after_only),
+    for title, nodes, name in (
+        ("Instructions that went away", kernel.nodes.before_only, before),
+        ("Instructions that appeared", kernel.nodes.after_only, after),
     ):
         if nodes:
             lines += ["", f"  {title}"]
-            heaviest = sorted(nodes, key=lambda node: -node.work.bytes)
-            lines += [f"    {_node(node)}, {node.work.bytes:,} bytes in all" for node in heaviest[:_LISTED]]
-            lines += _more(len(nodes))
+            groups = sorted(_copies(nodes, lambda node: node), key=lambda group: -_bytes(group))
+            lines += [
+                f"    {_node(group[0], name, len(group) - 1)}, {_bytes(group):,} bytes in all"
+                for group in groups[:_LISTED]
+            ]
+            lines += _more(sum(map(len, groups[_LISTED:])))
     if kernel.moved:
         lines += ["", "  Instructions whose reuse moved to another scope"]
+        changes = _copies(kernel.moved, lambda moved: moved.after, lambda moved: (moved.source, moved.target))
         lines += [
-            f"    {_node(moved.after)}: {percent(moved.share)} of its bytes, mostly {moved.source} -> "
-            f"{moved.target}"
-            for moved in kernel.moved[:_LISTED]
+            f"    {_node(moved[0].after, after, len(moved) - 1)}: {_share(moved)} of its bytes, mostly "
+            f"{moved[0].source} -> {moved[0].target}"
+            for moved in changes[:_LISTED]
         ]
-        lines += _more(len(kernel.moved))
+        lines += _more(sum(map(len, changes[_LISTED:])))
     return lines
 
 
-def _more(count: int) -> list[str]:
-    return [f"    and {count - _LISTED:,} more"] if count > _LISTED else []
+def _copies(
+    items: Iterable[T], node: Callable[[T], CombinedNode], alike: Callable[[T], object] = lambda _: None
+) -> list[list[T]]:
+    """Return items with those together whose instructions unrolling made of one source line."""
+    groups: dict[object, list[T]] = {}
+    for position, item in enumerate(items):
+        one = node(item)
+        kind = (one.key.function, one.source, one.key.space, one.key.type, one.size, alike(item))
+        groups.setdefault(position if one.source is None else kind, []).append(item)
+    return list(groups.values())
 
 
-def _node(node: CombinedNode) -> str:
-    at = f"{node.key.function}+{node.key.pc:#x}"
+def _bytes(nodes: Iterable[CombinedNode]) -> int:
+    return sum(node.work.bytes for node in nodes)
+
+
+def _share(moved: Sequence[NodeChange]) -> str:
+    shares = [each.share for each in moved]
+    return " to ".join(dict.fromkeys([percent(min(shares)), percent(max(shares))]))
+
+
+def _more(hidden: int) -> list[str]:
+    return [f"    and {hidden:,} more"] if hidden > 0 else []
+
+
+def _node(node: CombinedNode, kernel: str, more: int) -> str:
+    at = f"pc {node.key.pc:#x}" if node.key.function == kernel else f"{node.key.function}+{node.key.pc:#x}"
+    if more:
+        at += f" and {more:,} more"
     if node.source is not None:
         at = f"{node.source.file.rsplit('/', 1)[-1]}:{node.source.line} ({at})"
     return f"{words.printable(at)}: {node.size}-byte {node.key.space.replace('_', ' ')} {node.key.type}"
@@ -147,7 +177,7 @@ def _findings(kernel: KernelComparison, width: int) -> list[str]:
                 lines += textwrap.wrap(
                     _finding(each), width, initial_indent="    ", subsequent_indent="      "
                 )
-            lines += _more(len(changes))
+            lines += _more(len(changes) - _LISTED)
     unchanged = sum(not each.moved for each in kernel.stayed)
     if unchanged:
         lines += ["", f"  {unchanged:,} {'finding stays' if unchanged == 1 else 'findings stay'}"]
@@ -172,7 +202,7 @@ def _severity(before: Finding | None, after: Finding | None) -> str:
 
 def _place(finding: Finding) -> str:
     more = len(finding.places) - 1
-    return words.printable(words.location(finding.places[0])) + (f" and {more} more" if more else "")
+    return words.printable(words.location(finding.places[0], finding.kernel)) + (f" and {more} more" if more else "")
 
 
 def _attribution(kernel: KernelComparison) -> list[str]:
