@@ -43,7 +43,7 @@ def test_copies_of_a_line_are_one_finding_that_removes_what_all_of_them_do() -> 
     assert len(finding.places) == len(finding.by_place) == 32
     assert {place.node for place in finding.places} == set(range(32))
     assert finding.evidence["copies"] == 16
-    assert finding.summary.endswith("So it is with 15 more groups of instructions of the same source lines.")
+    assert finding.summary.endswith("one of 16 groups of instructions of the same source lines.")
 
 
 def test_small_copies_together_are_as_severe_as_they_are_together() -> None:

@@ -81,9 +81,7 @@ def _one(group: Sequence[Match]) -> Match:
     # Of equally heavy copies the first in the code speaks.
     ordered = sorted(group, key=lambda each: [place.pc for place in each.places])
     heaviest = max(ordered, key=lambda each: each.weight)
-    others = len(group) - 1
-    one, many = _WORDS[len(heaviest.places) > 1]
-    what = one if others == 1 else many
+    what = "instructions" if len(heaviest.places) == 1 else "groups of instructions"
     lines = len({place.source for place in heaviest.places})
     where = "the same source line" if lines == 1 else "the same source lines"
     return replace(
@@ -95,11 +93,7 @@ def _one(group: Sequence[Match]) -> Match:
         profiles=list(dict.fromkeys(name for each in ordered for name in each.profiles))[:PROFILES_NAMED],
         places=tuple(place for each in ordered for place in each.places),
         description=Description(
-            f"{heaviest.description.summary} So it is with {others:,} more {what} of {where}.",
+            f"{heaviest.description.summary} These numbers are of one of {len(group):,} {what} of {where}.",
             {**heaviest.description.evidence, "copies": len(group)},
         ),
     )
-
-
-# For a match of a single instruction, and of several.
-_WORDS = (("instruction", "instructions"), ("group of instructions", "groups of instructions"))

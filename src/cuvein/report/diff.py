@@ -202,7 +202,9 @@ def _severity(before: Finding | None, after: Finding | None) -> str:
 
 def _place(finding: Finding) -> str:
     more = len(finding.places) - 1
-    return words.printable(words.location(finding.places[0], finding.kernel)) + (f" and {more} more" if more else "")
+    return words.printable(words.location(finding.places[0], finding.kernel)) + (
+        f" and {more} more" if more else ""
+    )
 
 
 def _attribution(kernel: KernelComparison) -> list[str]:
