@@ -128,7 +128,9 @@ def page(document: dict[str, Any]) -> str:
     """Return the page."""
     measured = rows(document)
     machine = document["machine"]
-    under = _UNDER.format(**machine, **_versions(machine), runs=document["runs"])
+    under = _UNDER.format(
+        **{**machine, "commit": str(machine["commit"])[:12]}, **_versions(machine), runs=document["runs"]
+    )
     parts = ["# Case studies", _filled(_HEAD), table(document), _filled(under), "## Goals"]
     parts.append(_items(f"{goal}." for goal in goals(document)))
     parts.append("## The cases")

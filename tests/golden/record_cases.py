@@ -50,7 +50,7 @@ def main() -> int:
         print(f"record_cases.py: {gpu}", file=sys.stderr)
         return 1
     # Paths end up in line tables and profiles: a neutral place, and the sources by relative paths.
-    place = Path(tempfile.gettempdir()) / "cuvein"
+    place = Path(tempfile.gettempdir()) / "cuvein-cases"
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(ROOT / "examples", place / "examples")
     options.output.mkdir(parents=True, exist_ok=True)
