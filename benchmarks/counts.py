@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cuvein.profile import LaunchProfile
     from cuvein.profile.model import Histogram
 
-__all__ = ["COUNTERS", "QUANTITIES", "Quantity", "features", "of_counters", "of_profile"]
+__all__ = ["COUNTERS", "OTHERS", "QUANTITIES", "Quantity", "add_up", "of_counters", "of_sums"]
 
 Feature = Literal["requests", "sectors", "wavefronts"]
 
@@ -20,7 +20,7 @@ Feature = Literal["requests", "sectors", "wavefronts"]
 class Quantity:
     """A quantity that both count.
 
-    ``nodes`` are kinds of nodes (see ``features``) whose ``feature`` is added up; the sum of ``counters`` is
+    ``nodes`` are kinds of nodes (see ``add_up``) whose ``feature`` is added up; the sum of ``counters`` is
     the hardware's. ``tolerance`` is the goal: the relative difference allowed in a launch.
     """
 
@@ -84,19 +84,30 @@ QUANTITIES: dict[str, Quantity] = {
     ),
 }
 COUNTERS = sorted({counter for quantity in QUANTITIES.values() for counter in quantity.counters})
+# Read too, to see why a quantity is not equal; kept in the raw counts only.
+OTHERS = (
+    *_tags("sectors", "global", "atom", "red"),
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",
+    "smsp__inst_executed_op_shared_ld_pred_on_any.sum",
+    "smsp__inst_executed_op_generic_ld_pred_on_any.sum",
+    "smsp__inst_executed_op_generic_st_pred_on_any.sum",
+    "smsp__sass_inst_executed_op_shared_gmma.sum",
+)
 
 
 def _sum(histogram: Histogram) -> int:
     return sum(value * executions for value, executions in histogram)
 
 
-def features(profile: LaunchProfile) -> dict[tuple[str, Feature], int]:
-    """Sum executions, sectors and wavefronts over the nodes of each kind.
+def add_up(profile: LaunchProfile) -> dict[str, int]:
+    """Add up executions, sectors and wavefronts over the nodes of each kind.
 
     A kind is the node's space and type (``global read``), with ``asynchronous`` before it for both halves of
-    an asynchronous copy.
+    an asynchronous copy. The keys are kind and feature (``global read sectors``).
     """
-    sums: dict[tuple[str, Feature], int] = {}
+    sums: dict[str, int] = {}
     for node in profile.nodes:
         kind = f"{'asynchronous ' if node.asynchronous else ''}{node.space} {node.type}"
         values: dict[Feature, int] = {
@@ -105,21 +116,21 @@ def features(profile: LaunchProfile) -> dict[tuple[str, Feature], int]:
             "wavefronts": _sum(node.wavefronts),
         }
         for feature, value in values.items():
-            sums[kind, feature] = sums.get((kind, feature), 0) + value
-    return sums
+            key = f"{kind} {feature}"
+            sums[key] = sums.get(key, 0) + value
+    return {key: value for key, value in sums.items() if value}
 
 
-def of_profile(profile: LaunchProfile) -> dict[str, int]:
-    """Add up each quantity over a launch profile."""
-    sums = features(profile)
+def of_sums(sums: Mapping[str, int]) -> dict[str, int]:
+    """Make each quantity of the sums over a launch profile."""
     return {
-        name: sum(sums.get((kind, quantity.feature), 0) for kind in quantity.nodes)
+        name: sum(sums.get(f"{kind} {quantity.feature}", 0) for kind in quantity.nodes)
         for name, quantity in QUANTITIES.items()
     }
 
 
 def of_counters(counters: Mapping[str, float]) -> dict[str, int]:
-    """Add up each quantity over the counters of a launch; those that were not read are left out."""
+    """Make each quantity of the counters of a launch; those that were not read are left out."""
     return {
         name: round(sum(counters[counter] for counter in quantity.counters))
         for name, quantity in QUANTITIES.items()

@@ -1,12 +1,14 @@
 """Whether cuvein counts what the hardware counts: prints a table, writes JSON.
 
-    python benchmarks/fidelity.py [--sources FOLDER] [--output FILE] [WHAT ...]
+    python benchmarks/fidelity.py [--sources FOLDER] [--output FILE] [--raw FILE] [WHAT ...]
+    python benchmarks/fidelity.py --again FILE
+
 
 Each program runs under ``cuvein run``, once with each engine, and under Nsight Compute, with the same input.
 Launch by launch, the sums over cuvein's profile are compared with the hardware's counters (``counts.py`` has
 which is which). WHAT is a group or one program of it (``examples``, ``rodinia/bfs``); default: all. Needs an
 NVIDIA GPU, nvcc, ncu and cuvein. Differences are listed; the exit status is 1 when something could not be
-compared.
+compared. ``--raw`` keeps what was counted, ``--again`` compares it once more and needs nothing else.
 """
 
 from __future__ import annotations
@@ -31,7 +33,6 @@ from cuvein.source.names import short
 from machine import ROOT, describe, device, session
 
 if TYPE_CHECKING:
-    from cuvein.profile import LaunchProfile
     from subjects import Subject
 
 RESULTS = ROOT / "benchmarks" / "results" / "fidelity.json"
@@ -85,6 +86,9 @@ class Kernel:
         )
 
 
+Raw = dict[str, Any]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("what", nargs="*", default=list(subjects.GROUPS), metavar="WHAT")
@@ -93,52 +97,64 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=120, help="seconds after which a run is given up")
     parser.add_argument("--budget", type=float, help="seconds after which no further program is begun")
     parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument("--raw", type=Path, metavar="FILE", help="keep what was counted")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="compare what --raw kept")
     options = parser.parse_args()
-    gpu = device.find()
-    if isinstance(gpu, str):
-        print(f"fidelity: {gpu}", file=sys.stderr)
-        return 2
+    if options.again:
+        raw = json.loads(options.again.read_text())
+    else:
+        gpu = device.find()
+        if isinstance(gpu, str):
+            print(f"fidelity: {gpu}", file=sys.stderr)
+            return 2
+        raw = measure(options)
+    return judge(raw, options.output)
+
+
+def measure(options: argparse.Namespace) -> Raw:
+    """Count everything, and keep it as it comes where asked to."""
     machine = describe()
     sources = options.sources.absolute() if options.sources else None
     found, failed = subjects.find(options.what, "small", sources=sources, output=options.work.absolute())
     begin = time.monotonic()
-
-    def head() -> dict[str, Any]:
-        return {"machine": machine, "seconds": round(time.monotonic() - begin, 1)}
-
-    compared: dict[str, list[Kernel]] = {}
+    raw: Raw = {
+        "machine": machine,
+        "seconds": 0.0,
+        "failed": [str(error) for error in failed],
+        "programs": [],
+    }
     # ncu has the GPU's counters to itself, one program at a time; profiling goes on beside it.
     with ThreadPoolExecutor(max_workers=max(1, min(8, (os.cpu_count() or 1) // 2))) as pool:
         profiles = {subject.name: pool.submit(observe, subject, options.limit) for subject in found}
         for subject in found:
             if options.budget and time.monotonic() - begin > options.budget:
-                failed.append(FidelityError(f"{subject.name}: not begun, since the time given was used up"))
+                raw["failed"].append(f"{subject.name}: not begun, since the time given was used up")
                 profiles[subject.name].cancel()
                 continue
+            start = time.monotonic()
             try:
                 counted = count(subject, options.limit)
-                compared[subject.name] = compare(profiles[subject.name].result(), counted)
+                seen = profiles[subject.name].result()
             except (FidelityError, nsight.NsightError) as problem:
-                failed.append(FidelityError(f"{subject.name}: {problem}"))
+                raw["failed"].append(f"{subject.name}: {problem}")
+                print(f"{subject.name}: {problem}", file=sys.stderr, flush=True)
                 continue
-            for kernel in compared[subject.name]:
-                print(line(subject.name, kernel), flush=True)
-            write(options.output, head(), found, compared, failed)
-    write(options.output, head(), found, compared, failed)
-    for error in failed:
-        print(error, file=sys.stderr)
-    for sentence in judge(compared):
-        print(sentence)
-    return 1 if failed else 0
+            command = " ".join([Path(subject.command[0]).name, *subject.command[1:]])
+            raw["programs"].append({"name": subject.name, "command": command, "cuvein": seen, "ncu": counted})
+            raw["seconds"] = round(time.monotonic() - begin, 1)
+            print(f"{subject.name}: {len(counted)} launches, {time.monotonic() - start:.1f} s", flush=True)
+            if options.raw:
+                options.raw.write_text(json.dumps(raw) + "\n")
+    return raw
 
 
-def observe(subject: Subject, limit: float) -> dict[str, list[LaunchProfile]]:
-    """Profile a program with each engine.
+def observe(subject: Subject, limit: float) -> dict[str, list[Raw]]:
+    """Profile a program with each engine; what is compared of each launch.
 
     Raises
     ------
     FidelityError
-        When a run does not end well or leaves no profile.
+        When a run does not end well.
     """
     seen = {}
     for engine in ENGINES:
@@ -152,7 +168,19 @@ def observe(subject: Subject, limit: float) -> dict[str, list[LaunchProfile]]:
             if run.outcome.status:
                 said = run.outcome.stderr.decode(errors="replace").strip().splitlines() or [""]
                 raise FidelityError(f"cuvein run ended with {run.outcome.status}: {said[-1]}")
-            seen[engine] = run.profiles
+            seen[engine] = [
+                {
+                    "kernel": short(profile.launch.kernel.name),
+                    "grid": profile.launch.grid,
+                    "block": profile.launch.block,
+                    "incomplete": profile.incomplete,
+                    "not_analysed": {
+                        item.instruction: item.executions for item in profile.coverage.not_analysed
+                    },
+                    "sums": counts.add_up(profile),
+                }
+                for profile in run.profiles
+            ]
         except TimeoutError:
             raise FidelityError(f"cuvein run with the {engine} engine took more than {limit:g} s") from None
         finally:
@@ -160,63 +188,81 @@ def observe(subject: Subject, limit: float) -> dict[str, list[LaunchProfile]]:
     return seen
 
 
-def count(subject: Subject, limit: float) -> list[nsight.Launch]:
+def count(subject: Subject, limit: float) -> list[Raw]:
     """Read the counters of a program's launches."""
-    return nsight.count(
+    metrics = [*counts.COUNTERS, *counts.OTHERS]
+    launches = nsight.count(
         subject.command,
-        counts.COUNTERS,
+        metrics,
         options=["--launch-count", str(subject.launches)],
         timeout=limit,
         cwd=subject.folder,
     )
+    return [
+        {
+            "grid": launch.grid,
+            "block": launch.block,
+            "counters": {name: launch.counters[name] for name in metrics if name in launch.counters},
+        }
+        for launch in launches
+    ]
 
 
-def compare(profiles: dict[str, list[LaunchProfile]], counted: list[nsight.Launch]) -> list[Kernel]:
-    """Compare launch by launch and add up by kernel, in the order of first launches.
+def different_launches(program: Raw) -> str | None:
+    """Say so when the runs did not launch the same grids in the same order."""
+    runs = {**program["cuvein"], "ncu": program["ncu"]}
+    grids = {name: [[*run["grid"], *run["block"]] for run in launches] for name, launches in runs.items()}
+    if all(of_one == grids["ncu"] for of_one in grids.values()):
+        return None
+    numbers = ", ".join(f"{name} {len(of_one)}" for name, of_one in grids.items())
+    return f"the runs did not launch the same grids (launches: {numbers})"
 
-    Raises
-    ------
-    FidelityError
-        When the runs did not launch the same grids in the same order.
-    """
-    grids = {
-        engine: [(tuple(profile.launch.grid), tuple(profile.launch.block)) for profile in seen]
-        for engine, seen in profiles.items()
-    }
-    grids["ncu"] = [(launch.grid, launch.block) for launch in counted]
-    if any(of_one != grids["ncu"] for of_one in grids.values()):
-        numbers = ", ".join(f"{name} {len(of_one)}" for name, of_one in grids.items())
-        raise FidelityError(f"the runs did not launch the same grids (launches: {numbers})")
+
+def compare(program: Raw) -> list[Kernel]:
+    """Compare launch by launch and add up by kernel, in the order of first launches."""
     kernels: dict[str, Kernel] = {}
-    for launch, *seen in zip(counted, *profiles.values(), strict=True):
+    for launch, *seen in zip(program["ncu"], *program["cuvein"].values(), strict=True):
         first = seen[0]
-        name = short(first.launch.kernel.name)
-        kernel = kernels.setdefault(name, Kernel(name))
+        kernel = kernels.setdefault(first["kernel"], Kernel(first["kernel"]))
         kernel.launches += 1
-        kernel.incomplete = kernel.incomplete or first.incomplete
-        for item in first.coverage.not_analysed:
-            before = kernel.not_analysed.get(item.instruction, 0)
-            kernel.not_analysed[item.instruction] = before + item.executions
-        ours = counts.of_profile(first)
-        kernel.engines_differ += any(counts.of_profile(other) != ours for other in seen[1:])
-        for what, theirs in counts.of_counters(launch.counters).items():
+        kernel.incomplete = kernel.incomplete or first["incomplete"]
+        for instruction, executions in first["not_analysed"].items():
+            kernel.not_analysed[instruction] = kernel.not_analysed.get(instruction, 0) + executions
+        ours = counts.of_sums(first["sums"])
+        kernel.engines_differ += any(counts.of_sums(other["sums"]) != ours for other in seen[1:])
+        for what, theirs in counts.of_counters(launch["counters"]).items():
             if ours[what] or theirs:
                 kernel.quantities.setdefault(what, Quantity()).add(ours[what], theirs)
     return list(kernels.values())
 
 
-def write(
-    file: Path,
-    head: dict[str, Any],
-    found: list[Subject],
-    compared: dict[str, list[Kernel]],
-    failed: list[Exception],
-) -> None:
-    """Write what there is so far."""
+def judge(raw: Raw, output: Path) -> int:
+    """Compare, print, write; return the exit status."""
+    compared: dict[str, list[Kernel]] = {}
+    failed = list(raw["failed"])
+    for program in raw["programs"]:
+        if trouble := different_launches(program):
+            failed.append(f"{program['name']}: {trouble}")
+        else:
+            compared[program["name"]] = compare(program)
+    for name, kernels in compared.items():
+        for kernel in kernels:
+            print(line(name, kernel))
+    write(output, raw, compared, failed)
+    for text in failed:
+        print(text, file=sys.stderr)
+    for sentence in sentences(compared):
+        print(sentence)
+    return 1 if failed else 0
+
+
+def write(file: Path, raw: Raw, compared: dict[str, list[Kernel]], failed: list[str]) -> None:
+    """Write the result."""
     document = {
         "format": "cuvein fidelity",
         "version": 1,
-        **head,
+        "machine": raw["machine"],
+        "seconds": raw["seconds"],
         "quantities": [
             {
                 "name": name,
@@ -227,15 +273,15 @@ def write(
             for name, quantity in counts.QUANTITIES.items()
         ],
         "summary": summary(compared),
-        "failed": [str(error) for error in failed],
+        "failed": failed,
         "programs": [
             {
-                "name": subject.name,
-                "command": " ".join([Path(subject.command[0]).name, *subject.command[1:]]),
-                "kernels": [asdict(kernel) for kernel in compared[subject.name]],
+                "name": program["name"],
+                "command": program["command"],
+                "kernels": [asdict(kernel) for kernel in compared[program["name"]]],
             }
-            for subject in found
-            if subject.name in compared
+            for program in raw["programs"]
+            if program["name"] in compared
         ],
     }
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -276,10 +322,10 @@ def line(program: str, kernel: Kernel) -> str:
     return f"{program:28} {kernel.kernel[:48]:48} {kernel.launches:4}  {verdict}"
 
 
-def judge(compared: dict[str, list[Kernel]]) -> list[str]:
+def sentences(compared: dict[str, list[Kernel]]) -> list[str]:
     """Say how far the goals are met."""
     total = summary(compared)
-    sentences = [
+    said = [
         f"{total['kernels_within_goal']} of {total['kernels']} kernels ({total['programs']} programs, "
         f"{total['launches']} launches) within the goals."
     ]
@@ -287,11 +333,11 @@ def judge(compared: dict[str, list[Kernel]]) -> list[str]:
         if seen["differing"]:
             goal = counts.QUANTITIES[name].tolerance
             word = "MISSED" if seen["largest"] > goal else "within the goal"
-            sentences.append(
+            said.append(
                 f"{word}: {name} differ in {seen['differing']} of {seen['kernels']} kernels, by at most "
                 f"{100 * seen['largest']:.3g} % of a launch (goal: {100 * goal:g} %)."
             )
-    return sentences
+    return said
 
 
 if __name__ == "__main__":
