@@ -1,6 +1,6 @@
 """How much label distributions differ from run to run and between the engines: prints a table, writes JSON.
 
-    python benchmarks/stability.py [--runs N] [--jobs N] [--output FILE] [PROGRAM ...]
+    python benchmarks/stability.py [--runs N] [--seconds N] [--jobs N] [--output FILE] [PROGRAM ...]
 
 Each example and each program of microbenchmarks runs N times under each engine. Of every launch, the bytes
 by label are compared, once for each memory space and once for each node: the total variation distance (half
@@ -19,7 +19,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,6 +98,13 @@ def main() -> int:
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="default: all")
     parser.add_argument("--runs", type=int, default=10, metavar="N", help="under each engine (default: 10)")
     parser.add_argument(
+        "--seconds",
+        type=float,
+        default=600,
+        metavar="N",
+        help="start no round after that long (default: 600)",
+    )
+    parser.add_argument(
         "--jobs", type=int, default=min(12, os.cpu_count() or 1), metavar="N", help="runs at the same time"
     )
     parser.add_argument(
@@ -118,24 +125,31 @@ def main() -> int:
     built = build.compile_all(sources, ROOT, place / "programs", gpu.architecture)
 
     begin = time.monotonic()
-    jobs = [(p, engine, i) for i in range(options.runs) for p in chosen for engine in ENGINES]
+    runs: dict[str, list[Run]] = {program.name: [] for program in chosen}
+    rounds = 0
 
     def job(program: Program, engine: str, number: int) -> Run:
         folder = place / "runs" / f"{program.source.replace('/', '-')}-{engine}-{number}-{id(program)}"
         return run(built[Path(program.source).stem], program, engine, folder)
 
+    # Round by round, so that whenever the time is up all have as many runs.
     with ThreadPoolExecutor(max_workers=options.jobs) as pool:
-        done = list(pool.map(lambda one: job(*one), jobs))
-    runs: dict[str, list[Run]] = defaultdict(list)
-    for (program, _, _), outcome in zip(jobs, done, strict=True):
-        runs[program.name].append(outcome)
+        while rounds < options.runs and time.monotonic() - begin < options.seconds:
+            started = [
+                (program, pool.submit(job, program, engine, rounds))
+                for program in chosen
+                for engine in ENGINES
+            ]
+            for program, future in started:
+                runs[program.name].append(future.result())
+            rounds += 1
     rows = [judge(program, runs[program.name]) for program in chosen]
     document = {
         "format": "cuvein stability",
         "version": 1,
         "machine": describe(),
         "seconds": round(time.monotonic() - begin, 1),
-        "runs_per_engine": options.runs,
+        "runs_per_engine": rounds,
         "goal": {"mean": GOAL_MEAN, "max": GOAL_MAX},
         **totals(rows),
         "programs": rows,
