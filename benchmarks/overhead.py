@@ -6,8 +6,8 @@ Each program runs plainly, under ``cuvein run`` with the GPU engine, with the ho
 selection that no kernel matches. Otherwise all launches are profiled, nothing is sampled. The median of the
 repetitions counts; ways of running take turns, so that a change of the machine's mood hits all, the host
 engine and the empty selection every other time. WHAT is a group or one program of it (``rodinia``,
-``rodinia/bfs``); default: all. Needs an NVIDIA GPU, nvcc and cuvein. Missed goals are named and change nothing
-about the exit status, which is 1 when a program failed.
+``rodinia/bfs``); default: all. Needs an NVIDIA GPU, nvcc and cuvein. Missed goals are named and do not change
+the exit status, which is 1 when a program failed.
 """
 
 from __future__ import annotations
