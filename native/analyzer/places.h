@@ -45,12 +45,12 @@ class Places {
     places_.clear();
   }
   void add(uint32_t access, uint32_t lanes, Kind kind) { shares_.push_back({access << 2 | kind, lanes}); }
-  // A lane of an access of this kind, which may have others already.
-  void add_lane(uint32_t access, unsigned lane, Kind kind) {
-    if (!shares_.empty() && shares_.back().access == (access << 2 | kind))
+  // A lane of a whole access, of which the list may have others already.
+  void add_lane(uint32_t access, unsigned lane) {
+    if (!shares_.empty() && shares_.back().access == (access << 2 | kWhole))
       shares_.back().lanes |= 1u << lane;
     else
-      add(access, 1u << lane, kind);
+      add(access, 1u << lane, kWhole);
   }
   // Room for so many places.
   uint64_t* add_places(size_t count) {

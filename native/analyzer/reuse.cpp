@@ -1,6 +1,7 @@
 #include "analyzer/reuse.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "analyzer/async_copies.h"
 #include "analyzer/launch.h"
@@ -41,6 +42,26 @@ inline uint64_t what_of(const Access& access) {
   const uint32_t events = access.copies ? access.async_copies->commits(access.warp) : access.events;
   return pack_what(access.node, access.clock, events) | (access.type != AccessType::kRead ? kWrote : 0) |
          (access.copies ? kAsync : 0);
+}
+
+// Several origins side by side, whole ones at a time.
+using Halves = uint64_t __attribute__((vector_size(sizeof(Origin))));
+
+template <unsigned kCount>
+inline bool all_equal(const Origin* origins) {
+  Halves first, other, difference = {};
+  std::memcpy(&first, origins, sizeof(first));
+  for (unsigned i = 1; i < kCount; ++i) {
+    std::memcpy(&other, origins + i, sizeof(other));
+    difference |= first ^ other;
+  }
+  return (difference[0] | difference[1]) == 0;
+}
+
+template <unsigned kCount>
+inline void set_all(Origin* origins, const Origin& origin) {
+  const Halves halves = {origin.who, origin.what};
+  for (unsigned i = 0; i < kCount; ++i) std::memcpy(origins + i, &halves, sizeof(halves));
 }
 
 }  // namespace
@@ -373,9 +394,7 @@ size_t Reuse::singles(const Access* accesses, Places& places, size_t at, Shadow&
       Origin* entry = places.next();
       if (__builtin_expect(entry == nullptr, 0)) entry = shadow.words(access->lane_address(lane), kWords);
       bool plain = entry != nullptr;
-      if (kWords != 1 && plain)
-        for (unsigned i = 1; i < kWords; ++i)
-          plain &= ((entry[i].who ^ entry->who) | (entry[i].what ^ entry->what)) == 0;
+      if (kWords != 1 && plain) plain = all_equal<kWords>(entry);
       if (__builtin_expect(!plain, 0)) {
         begin();
         edges_.start_lane(lane);
@@ -387,7 +406,7 @@ size_t Reuse::singles(const Access* accesses, Places& places, size_t at, Shadow&
       const uint64_t is_cold = (prior.what - 1) >> 63;  // no marks are set between two accesses
       const uint64_t met = is_cold - 1;                 // a mask
       const uint64_t what = plain_what | (prior.what & kHistory) | (met & (kSeveral | kOlder));
-      for (unsigned i = 0; i < kWords; ++i) entry[i] = {who, what};
+      set_all<kWords>(entry, {who, what});
       const uint64_t difference = prior.who ^ who;
       const uint32_t key = edge_key(node_plus_one(prior.what), Label::kGrid);
       const uint64_t is_near = ((difference >> near_bits) - 1) >> 63;
@@ -448,9 +467,7 @@ void Reuse::scattered_near(const Access& access, uint32_t mask) {
     const uint64_t who = who_ | lane;
     Origin* const entry = shadow_->words(address, kWords);
     bool plain = entry != nullptr;
-    if (kWords != 1 && plain)
-      for (unsigned i = 1; i < kWords; ++i)
-        plain &= ((entry[i].who ^ entry->who) | (entry[i].what ^ entry->what)) == 0;
+    if (kWords != 1 && plain) plain = all_equal<kWords>(entry);
     if (__builtin_expect(!plain, 0)) {
       edges_.start_lane(lane);
       touch(address, size, who, 0);
@@ -466,7 +483,7 @@ void Reuse::scattered_near(const Access& access, uint32_t mask) {
       last_difference = difference;
     }
     ++pending;
-    for (unsigned i = 0; i < kWords; ++i) entry[i] = {who, compared.what};
+    set_all<kWords>(entry, {who, compared.what});
   });
   settle();
 }

@@ -86,10 +86,15 @@ void Worker::share_by_address(Access& access, Slice& slice) {
   }
   if (scattered(access)) {
     each_address(access, access.active, [&](unsigned lane, uint64_t address) {
-      Places& list = lists[share_.owner(address)];
-      list.add_lane(index, lane, Places::kSingles);
-      list.add_place(address);
+      const unsigned owner = share_.owner(address);
+      lists[owner].add_place(address);
+      lanes_[owner] |= 1u << lane;
     });
+    for (unsigned worker = 0; worker < workers_; ++worker) {
+      if (lanes_[worker] == 0) continue;
+      lists[worker].add(index, lanes_[worker], Places::kSingles);
+      lanes_[worker] = 0;
+    }
     return;
   }
   constexpr unsigned bits = AddressShare::kGranuleBits;
@@ -107,9 +112,9 @@ void Worker::share_by_address(Access& access, Slice& slice) {
   each_lane(access.active, [&](unsigned lane) {
     const uint64_t first = access.lane_address(lane);
     const uint64_t last = first + access.lane_size(lane) - 1;
-    lists[share_.owner(first)].add_lane(index, lane, Places::kWhole);
+    lists[share_.owner(first)].add_lane(index, lane);
     if (first >> bits == last >> bits) return;
-    lists[share_.owner(last)].add_lane(index, lane, Places::kWhole);
+    lists[share_.owner(last)].add_lane(index, lane);
     access.split = true;
   });
 }

@@ -50,7 +50,8 @@ class Worker {
   // One worker alone takes so many records through all steps before it goes on to the next.
   static constexpr unsigned kRecordsOfAStretch = 256;
 
-  Worker(unsigned number, unsigned workers) : number_(number), workers_(workers), share_(number, workers) {}
+  Worker(unsigned number, unsigned workers)
+      : number_(number), workers_(workers), share_(number, workers), lanes_(workers) {}
 
   void decode(const unsigned char* records, const unsigned char* end, const OpenLaunches& launches,
               Slice& slice);
@@ -75,7 +76,7 @@ class Worker {
   Reuse reuse_;
   std::deque<PartialSyncs> snapshots_;
   std::vector<SplitLane> split_lanes_;
-  size_t looked_at_ = 0;  // shares of the list at hand
+  std::vector<uint32_t> lanes_;  // by worker; all zero between accesses
 };
 
 }  // namespace cuvein
