@@ -99,6 +99,20 @@ def test_the_program_s_own_line_is_shown_not_the_library_s() -> None:
     assert str(only_library) == "functional.py:2140 in softmax"
 
 
+@pytest.mark.parametrize("file", ["<string>", "<ipython-input-3-ab>", "/tmp/ipykernel_7/12.py", "<stdin>"])
+def test_lines_without_a_file_are_the_program_s_own(file: str) -> None:
+    frames = [
+        PythonFrame("/tmp/torchinductor_me/ab/cab.py", 9, "call"),
+        PythonFrame("<eval_with_key>.4", 5, "forward"),
+        PythonFrame("<frozen runpy>", 88, "_run_code"),
+        PythonFrame(file, 3, "<module>"),
+    ]
+    found = launched_at(launch_from(site(python=frames)))
+    assert found is not None
+    assert found.place is not None
+    assert (found.place.file, found.place.line) == (file, 3)
+
+
 def test_nothing_recorded_is_nothing_said() -> None:
     assert launched_at(LAUNCH) is None
     assert made_at(LAUNCH, LAUNCH.allocations[0]) is None
