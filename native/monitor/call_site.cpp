@@ -41,10 +41,6 @@ std::string text(const nlohmann::json& document) {
   return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-bool starts(const std::string& text, const char* start) {
-  return text.compare(0, std::strlen(start), start) == 0;
-}
-
 // Frames of Python code that tells cuvein what the program does, and of the library code that calls it.
 size_t hook_frames(const std::vector<PythonFrame>& frames) {
   size_t count = 0;
@@ -54,12 +50,6 @@ size_t hook_frames(const std::vector<PythonFrame>& frames) {
     ++count;
   }
   return count;
-}
-
-// What reports to cuvein in Python's name lies above the library that allocates.
-bool in_library(const std::string& path) {
-  const std::string name = path.substr(path.find_last_of('/') + 1);
-  return starts(name, "libc10") || starts(name, "libtorch");
 }
 
 std::shared_ptr<const CallSite> make(const std::vector<uint64_t>& addresses,
@@ -80,16 +70,16 @@ std::shared_ptr<const CallSite> make(const std::vector<uint64_t>& addresses,
     HostFrame& frame = found->second;
     if (added) frame = data->host.frame(address);
     if (!outside && frame.module >= 0) {
-      const std::string& path = data->host.module(frame.module).path;
-      outside = inner == Inner::kDriver ? !is_driver(path) : in_library(path);
+      outside = !is_driver(data->host.module(frame.module).path);
     }
     if (!outside) continue;
+    std::string name = operators().of(frame.symbol);
+    if (!name.empty() && (names.empty() || names.back() != name)) names.push_back(std::move(name));
+    if (inner == Inner::kHook) continue;
     list.push_back({{"module", frame.module >= 0 ? nlohmann::json(frame.module) : nlohmann::json()},
                     {"offset", frame.offset},
                     {"symbol", frame.symbol.empty() ? nlohmann::json() : nlohmann::json(frame.symbol)}});
     if (frame.module >= 0) site->last_module = std::max(site->last_module, frame.module);
-    std::string name = operators().of(frame.symbol);
-    if (!name.empty() && (names.empty() || names.back() != name)) names.push_back(std::move(name));
   }
   site->native = text(list);
   std::reverse(names.begin(), names.end());

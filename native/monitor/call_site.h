@@ -21,7 +21,7 @@ struct CallSite {
 // What to leave out of a site.
 enum class Inner {
   kDriver,  // innermost calls in the driver and in cuvein
-  kHook,    // those and the Python code of cuvein that reports what happens in the program
+  kHook,    // all in machine code, and the Python code of cuvein that reports what happens in the program
 };
 
 // Of the calling thread, now.

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "monitor/process.h"
+#include "monitor/program.h"
 #include "profile/document.h"
 
 namespace cuvein {
@@ -120,6 +121,8 @@ void Output::records(const void* records, size_t bytes) {
 }
 
 void Output::end(Launch* launch, const char* incomplete) {
+  // What the launch has made may be getting its name just now.
+  if (launch->site) await_program();
   std::lock_guard<std::mutex> lock(mutex_);
   if (!launch->begun) return;
   if (incomplete == nullptr) {

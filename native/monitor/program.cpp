@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <exception>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "monitor/monitor.h"
@@ -22,11 +24,21 @@ using AddPendingCall = int (*)(int (*)(void*), void*);
 
 std::atomic<Callback> look{nullptr};
 std::atomic<bool> asked{false};
+std::atomic<bool> looking{false};
+std::atomic<int64_t> asked_at{0};
+
+// What it has been asked for so long it will not do soon: the main thread runs no Python code.
+constexpr std::chrono::milliseconds kPatience{20};
+
+int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 int run(void*) {
-  asked = false;
+  looking = true;
+  asked = false;  // what is launched from now on may be missed
   const Callback callback = look;
-  return callback != nullptr ? callback() : 0;
+  const int result = callback != nullptr ? callback() : 0;
+  looking = false;
+  return result;
 }
 
 template <typename Function>
@@ -42,10 +54,17 @@ void guarded(Function function) {
 
 void ask_program() {
   if (look == nullptr || asked.exchange(true)) return;
+  asked_at = now();
   static const auto add = reinterpret_cast<AddPendingCall>(dlsym(RTLD_DEFAULT, "Py_AddPendingCall"));
   static const auto initialised = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "Py_IsInitialized"));
   // A program may launch when its Python is gone.
   if (add == nullptr || initialised == nullptr || initialised() == 0 || add(run, nullptr) != 0) asked = false;
+}
+
+void await_program() {
+  const auto patience = std::chrono::duration_cast<std::chrono::steady_clock::duration>(kPatience);
+  while ((asked || looking) && now() - asked_at < patience.count())
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
 }
 
 }  // namespace cuvein

@@ -11,4 +11,7 @@ Monitor* monitor_of_process();  // null before the driver has loaded it
 // is when an operator that has launched a kernel returns what it made. Does not wait and needs no GIL.
 void ask_program();
 
+// Waits until it has looked, but not long.
+void await_program();
+
 }  // namespace cuvein

@@ -212,6 +212,21 @@ describe(); print(json.dumps(describe()))
     assert tensors(found) == [(0x100000, 16, "float32", [4])]
 
 
+def test_an_old_tensor_that_is_moved_to_other_memory_is_found(run: Callable[[str], Any]) -> None:
+    found = run(
+        """
+import gc, time, torch
+x = torch.nn.Parameter((4,), torch.float32, torch._Block(16))
+for n in range(4): gc.collect()
+describe(); describe()
+x._block = torch._Block(16)         # as x.data = y does
+time.sleep(1)                       # it takes its time between two such looks
+describe(); print(json.dumps(describe()))
+"""
+    )
+    assert tensors(found) == [(0x101000, 16, "float32", [4])]
+
+
 def test_a_build_without_cuda_is_left_alone(program: Program) -> None:
     text = "import torch\nprint(torch._C.active)\n"
     path = f"{HERE}:{MODULES}"

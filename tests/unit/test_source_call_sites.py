@@ -113,6 +113,12 @@ def test_lines_without_a_file_are_the_program_s_own(file: str) -> None:
     assert (found.place.file, found.place.line) == (file, 3)
 
 
+def test_code_made_at_run_time_does_not_hide_the_program_s_file() -> None:
+    frames = [PythonFrame("<string>", 5, "launcher"), PythonFrame("/me/train.py", 8, "step")]
+    found = launched_at(launch_from(site(python=frames)))
+    assert str(found) == "train.py:8 in step"
+
+
 def test_nothing_recorded_is_nothing_said() -> None:
     assert launched_at(LAUNCH) is None
     assert made_at(LAUNCH, LAUNCH.allocations[0]) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from .monitor import Monitor, load
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["Arrays", "Facts", "of_process"]
+
+# To look at everything takes a fiftieth of the time at most.
+_PATIENCE = 50
 
 _of_process: list[tuple[Monitor, Arrays]] = []
 
@@ -37,7 +41,7 @@ def of_process() -> tuple[Monitor, Arrays]:
     if not _of_process:
         monitor = load()
         arrays = Arrays(monitor)
-        monitor.after_launch(arrays.look)
+        monitor.after_launch(arrays.look_again)
         _of_process.append((monitor, arrays))
     return _of_process[0]
 
@@ -58,6 +62,8 @@ class Arrays:
         self._monitor = monitor
         self._kinds: dict[type, Callable[[object], Facts | None]] = {}
         self._mark: list[object] = []
+        self._unnamed: set[int] = set()  # addresses
+        self._next = 0.0  # when to look at everything
         self._lock = threading.Lock()
         # Without the GIL the collector has one generation, and to go through all of it costs too much.
         self._able = getattr(sys, "_is_gil_enabled", lambda: True)()
@@ -68,6 +74,40 @@ class Arrays:
         ``facts`` must not run code of the program and may raise.
         """
         self._kinds[kind] = facts
+
+    def created(self, address: int, size: int) -> None:
+        """Tell that the calling thread was given memory."""
+        self._unnamed.add(address)
+        self._monitor.created(address, size)
+
+    def destroyed(self, address: int) -> None:
+        """Tell that memory was given back."""
+        self._unnamed.discard(address)
+        self._monitor.destroyed(address)
+
+    def look_again(self) -> None:
+        """Look after a launch: at what is new, and now and then, if something has no name, at all there is.
+
+        An array that is old may have got other memory, as parameters do that are moved to a GPU.
+        """
+        self.look()
+        start = time.perf_counter()
+        if (
+            not self._able
+            or not self._unnamed
+            or start < self._next
+            or not self._lock.acquire(blocking=False)
+        ):
+            return
+        try:
+            for array in self._all(gc.get_objects()):
+                self._tell(array, self._kinds[type(array)])
+        except Exception:
+            pass
+        finally:
+            end = time.perf_counter()
+            self._next = end + _PATIENCE * (end - start)
+            self._lock.release()
 
     def look(self) -> None:
         """Tell what is new. Never raises and never waits."""
@@ -103,7 +143,7 @@ class Arrays:
     def _tell(self, array: object, facts: Callable[[object], Facts | None]) -> None:
         try:
             found = facts(array)
-            if found is not None and found.bytes:
-                self._monitor.named(*found)
+            if found is not None and found.bytes and self._monitor.named(*found):
+                self._unnamed.discard(found.address)
         except Exception:
             pass

@@ -4,61 +4,59 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .arrays import Arrays, Facts, of_process
-
-if TYPE_CHECKING:
-    from .monitor import Monitor
 
 __all__ = ["watch"]
 
 
 def watch(cupy: Any) -> None:
     """Tell the monitor of the arrays of this thread from now on."""
-    monitor, arrays = of_process()
-    arrays.know(cupy.ndarray, Array(monitor).facts)
-    hook = _hook(cupy.cuda.MemoryHook, monitor, arrays)
+    _, arrays = of_process()
+    arrays.know(cupy.ndarray, Array(arrays).facts)
+    hook = _hook(cupy.cuda.MemoryHook, arrays)
     hook.__enter__()
 
 
-def _hook(base: Any, monitor: Monitor, arrays: Arrays) -> Any:
+def _hook(base: Any, arrays: Arrays) -> Any:
     class Hook(base):  # type: ignore[misc]
         name = "cuvein"
 
         def malloc_postprocess(self, **facts: Any) -> None:
             with contextlib.suppress(Exception):
                 arrays.look()
-                monitor.created(facts["mem_ptr"], facts["size"])
+                arrays.created(facts["mem_ptr"], facts["size"])
 
         def free_preprocess(self, **facts: Any) -> None:
             with contextlib.suppress(Exception):
-                monitor.destroyed(facts["mem_ptr"])
+                arrays.destroyed(facts["mem_ptr"])
 
     return Hook()
 
 
 class Array:
-    """What an array is. Of one that another thread may free, CuPy's memory object says when it is freed."""
+    """What an array is.
 
-    def __init__(self, monitor: Monitor) -> None:
-        self._monitor = monitor
-        self._memories: dict[int, Any] = {}
+    Memory may be given back in a thread without hooks, or stay with a view; so the name goes with the array.
+    """
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = arrays
+        self._alive: dict[int, Any] = {}
 
     def facts(self, array: Any) -> Facts | None:
         """Give the facts of an array that owns its memory."""
         if array.base is not None:
             return None
         address = array.data.ptr
-        self._follow(address, array.data.mem)
+        if address not in self._alive:
+            self._follow(address, array)
         return Facts(address, array.nbytes, str(array.dtype), array.shape)
 
-    def _follow(self, address: int, memory: Any) -> None:
+    def _follow(self, address: int, array: Any) -> None:
         def gone(_: object) -> None:
-            self._memories.pop(address, None)
-            self._monitor.destroyed(address)
+            self._alive.pop(address, None)
+            self._arrays.destroyed(address)
 
-        try:
-            self._memories[address] = weakref.ref(memory, gone)
-        except TypeError:
-            return
+        self._alive[address] = weakref.ref(array, gone)

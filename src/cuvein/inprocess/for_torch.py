@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .arrays import Arrays, Facts, of_process
-
-if TYPE_CHECKING:
-    from .monitor import Monitor
 
 __all__ = ["watch"]
 
@@ -25,7 +22,7 @@ def watch(torch: Any) -> None:
     monitor, arrays = of_process()
     for kind in (torch.Tensor, torch.nn.Parameter):
         arrays.know(kind, _facts_of(torch))
-    blocks = Blocks(torch, monitor, arrays)
+    blocks = Blocks(torch, arrays)
     trace = import_module("torch.cuda._gpu_trace")
     trace.register_callback_for_memory_allocation(blocks.allocated)
     trace.register_callback_for_memory_deallocation(blocks.freed)
@@ -42,10 +39,9 @@ class Blocks:
     since the last look, all the bytes requested since are its.
     """
 
-    def __init__(self, torch: Any, monitor: Monitor, arrays: Arrays) -> None:
+    def __init__(self, torch: Any, arrays: Arrays) -> None:
         self._device = torch._C._cuda_getDevice
         self._statistics = torch._C._cuda_memoryStats
-        self._monitor = monitor
         self._arrays = arrays
         self._before: dict[int, tuple[int, int]] = {}
 
@@ -57,14 +53,14 @@ class Blocks:
         with contextlib.suppress(Exception):
             size = self._size()
         if size is not None:
-            self._monitor.created(address, size)
+            self._arrays.created(address, size)
         else:
             # Whatever was known to be there is gone.
-            self._monitor.destroyed(address)
+            self._arrays.destroyed(address)
 
     def freed(self, address: int) -> None:
         """A block was taken back."""
-        self._monitor.destroyed(address)
+        self._arrays.destroyed(address)
 
     def _size(self) -> int | None:
         device = self._device()

@@ -100,11 +100,10 @@ def _origin(launch: Launch, index: int | None) -> Origin | None:
 
 
 def _place(launch: Launch, site: CallSite) -> CallPlace | None:
-    for frame in site.python:
-        if not _LIBRARY.search(frame.file):
-            return CallPlace(frame.file, frame.line, frame.function)
     if site.python:
-        frame = site.python[0]
+        own = [frame for frame in site.python if not _LIBRARY.search(frame.file)]
+        # What has no file may be the program's own or made by a library.
+        frame = next((frame for frame in own if not frame.file.startswith("<")), (own or site.python)[0])
         return CallPlace(frame.file, frame.line, frame.function)
     first: CallPlace | None = None
     for call in native_calls(launch, site):
