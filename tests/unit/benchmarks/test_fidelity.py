@@ -7,7 +7,8 @@ import json
 import pytest
 
 import fidelity
-from counts import COUNTERS, QUANTITIES, add_up, of_counters, of_sums
+import golden
+from counts import COUNTERS, OTHERS, QUANTITIES, add_up, of_counters, of_sums
 from unit.profiles.maker import Maker
 
 
@@ -108,4 +109,51 @@ def test_result_is_made_of_what_was_counted(tmp_path, capsys):
     assert "a/c: the runs did not launch the same grids (launches: host 1, ncu 0)" in written["failed"]
     assert written["summary"]["kernels_within_goal"] == 1
     assert written["programs"][0]["kernels"][0]["quantities"]["global load requests"]["hardware"] == 16
+    assert "1 of 1 kernels" in capsys.readouterr().out
+
+
+def test_programs_run_under_both_and_what_fails_does_not_stop_the_rest(tmp_path, monkeypatch, capsys):
+    profile = golden.profiles("reduction")[0]
+    names = [*COUNTERS, *OTHERS]
+    values = dict.fromkeys(names, 0)
+    for name, value in of_sums(add_up(profile)).items():
+        values[QUANTITIES[name].counters[0]] += value
+    launch = profile.launch
+    table = [
+        ["ID", "Kernel Name", "Block Size", "Grid Size", "device__attribute_display_name", *names],
+        ["", "", "", "", "", *["inst"] * len(names)],
+        ["0", "reduction", str(launch.block), str(launch.grid), "H200", *map(str, values.values())],
+    ]
+    (tmp_path / "log").write_text("\n".join(",".join(f'"{cell}"' for cell in row) for row in table) + "\n")
+    (tmp_path / "ncu").write_text(
+        f'#!/bin/sh\nwhile [ "$1" != --log-file ]; do shift; done\ncp {tmp_path}/log "$2"\n'
+    )
+    (tmp_path / "ncu").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+
+    class Run:
+        outcome = fidelity.session.Outcome(0, b"", b"")
+        profiles = (profile,)
+
+    class Failed:
+        outcome = fidelity.session.Outcome(3, b"", b"no input\n")
+
+    good = fidelity.subjects.Subject("examples/reduction", ["reduction", "16"], tmp_path)
+    bad = fidelity.subjects.Subject("rodinia/bfs", ["bfs"], tmp_path)
+    left_out = fidelity.subjects.SubjectError("torch: left out")
+    monkeypatch.setattr(
+        fidelity.session, "profile", lambda _, c, *o, **m: Failed() if c == ["bfs"] else Run()
+    )
+    monkeypatch.setattr(fidelity.subjects, "find", lambda *_, **__: ([good, bad], [left_out]))
+    monkeypatch.setattr(fidelity.device, "find", lambda: fidelity.device.Gpu("H200", "sm_90", "1", "13.0"))
+    raw, output = tmp_path / "raw.json", tmp_path / "fidelity.json"
+    monkeypatch.setattr("sys.argv", ["fidelity.py", "--raw", str(raw), "--output", str(output)])
+    assert fidelity.main() == 1
+    written = json.loads(output.read_text())
+    assert written["failed"] == ["torch: left out", "rodinia/bfs: cuvein run ended with 3: no input"]
+    assert written["summary"]["kernels_within_goal"] == written["summary"]["kernels"] == 1
+    assert written["summary"]["engines_differ"] == 0
+    monkeypatch.setattr("sys.argv", ["fidelity.py", "--again", str(raw), "--output", str(tmp_path / "again")])
+    fidelity.main()
+    assert json.loads((tmp_path / "again").read_text())["programs"] == written["programs"]
     assert "1 of 1 kernels" in capsys.readouterr().out
