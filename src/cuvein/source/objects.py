@@ -61,7 +61,7 @@ class DataObject:
         An address may serve another allocation in a later launch, so size and name count too. Tensors that
         are made anew, by the same call, in the same shape, are one whatever their address.
         """
-        made = self.origin is not None and self.origin.place is not None
+        made = self.origin is not None and bool(self.origin.place or self.origin.operators)
         address = None if self.kind == "tensor" and made else self.address
         return address, self.size, self.kind, self.name, self.origin if made else None
 
@@ -103,8 +103,9 @@ def name_of(allocation: Allocation | None) -> str:
         return demangle(allocation.name)
     if allocation.dtype is not None and allocation.shape is not None:
         return f"{allocation.dtype}{allocation.shape}"
+    if allocation.kind == "tensor":
+        return f"tensor of {allocation.size:,} bytes"
     kinds = {
-        "tensor": "tensor",
         "unknown": "allocation",
         "device": "device allocation",
         "pool": "pool allocation",

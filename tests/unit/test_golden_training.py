@@ -1,0 +1,90 @@
+"""A training step of PyTorch, recorded on a GPU with its call sites: what reports say of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import golden
+from cuvein.profile import violations
+from cuvein.report.by_finding import FindingDocument
+from cuvein.report.by_operator import by_operator
+from cuvein.source import launched_at, traffic_of
+
+if TYPE_CHECKING:
+    from cuvein.profile import LaunchProfile
+    from cuvein.source import Origin
+
+TRACE = golden.FOLDER / "training" / "training.cvt"
+PROGRAM = Path(__file__).parents[2] / "examples" / "python" / "torch_train.py"
+
+pytestmark = pytest.mark.skipif(
+    not TRACE.exists(), reason="not recorded yet: run tests/golden/training/record.py on a machine with a GPU"
+)
+
+
+@pytest.fixture(scope="module")
+def step() -> list[LaunchProfile]:
+    return golden.replayed(TRACE, 0)
+
+
+def line(origin: Origin | None) -> str:
+    """Give the text of the program's line."""
+    assert origin is not None
+    assert origin.place is not None
+    assert origin.place.file == "/tmp/cuvein/torch_train.py"
+    return PROGRAM.read_text().splitlines()[(origin.place.line or 0) - 1].strip()
+
+
+def test_every_launch_is_whole_and_has_its_operator(step: list[LaunchProfile]) -> None:
+    assert len(step) > 20
+    for profile in step:
+        assert profile.incomplete is None
+        assert violations(profile) == []
+        origin = launched_at(profile.launch)
+        assert origin is not None
+        assert origin.operators, profile.launch.kernel.name
+
+
+def test_softmax_is_known_by_line_operator_and_tensors(step: list[LaunchProfile]) -> None:
+    profile = next(each for each in step if "softmax_warp_forward" in each.launch.kernel.name)
+    origin = launched_at(profile.launch)
+    assert line(origin) == "weights = functional.softmax(likeness / WIDTH**0.5, dim=-1)"
+    assert origin is not None
+    assert origin.operators == ("aten::softmax.int", "aten::_softmax")
+    objects = [traffic.object for traffic in traffic_of(profile)]
+    assert [each.name for each in objects] == ["float32[64, 16, 16]"] * 2
+    assert {line(each.origin) for each in objects} == {line(origin)}
+    made = {each.origin.operators[0] for each in objects if each.origin}
+    assert made == {"aten::div.Tensor", "aten::softmax.int"}
+
+
+def test_parameters_are_known_by_shape(step: list[LaunchProfile]) -> None:
+    profile = next(each for each in step if "layer_norm_kernel" in each.launch.kernel.name)
+    shapes = sorted(traffic.object.name for traffic in traffic_of(profile))
+    assert shapes.count("float32[64]") == 2
+    assert "float32[64, 16, 64]" in shapes
+
+
+def test_the_backward_pass_is_told_by_its_functions(step: list[LaunchProfile]) -> None:
+    names = {group.operators[0] for group in by_operator(step) if group.operators}
+    assert {"EmbeddingBackward0", "NativeLayerNormBackward0", "SoftmaxBackward0", "BmmBackward0"} <= names
+
+
+def test_findings_name_operator_line_and_tensors(step: list[LaunchProfile]) -> None:
+    findings: list[dict[str, Any]] = json.loads(FindingDocument().render(step))["findings"]
+    assert findings
+    for finding in findings:
+        assert finding["launched_at"]
+        assert all(place["operators"] for place in finding["launched_at"])
+        if any(place["space"] == "global" for place in finding["places"]):
+            assert finding["objects"]
+    # The threads of the backward pass run no Python.
+    forward = [finding for finding in findings if finding["launched_at"][0]["line"]]
+    assert forward
+    assert all(place["line"] for finding in forward for place in finding["launched_at"])
+    shaped = [finding for finding in findings if any("[" in each["name"] for each in finding["objects"])]
+    assert len(shaped) > len(findings) // 4
