@@ -49,6 +49,12 @@ def programs() -> dict[str, str]:
     return {name: str(path) for name, path in built.items()}
 
 
+@pytest.fixture(scope="module", params=os.environ.get("CUVEIN_ENGINES", "host gpu").split())
+def engine(request: pytest.FixtureRequest) -> str:
+    """What a test is to hold for: both engines."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="session")
 def plain() -> Callable[..., session.Outcome]:
     """Runs a command without cuvein, each only once."""

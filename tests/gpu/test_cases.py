@@ -31,25 +31,28 @@ CASES: list[tuple[str, list[str], Expected]] = [
     ("two_regions", [], cases.two_regions()),
     ("wide_broadcast", [], cases.wide_broadcast()),
     ("local_array", ["4"], cases.local_array(4)),
+    ("local_widths", ["1000"], cases.local_widths(1000)),
     ("load_matrix", [], cases.load_matrix()),
     ("zero_fill", [], cases.zero_fill()),
+    ("cluster_neighbours", ["6"], cases.cluster_neighbours(6)),
     ("early_exit", ["100000"], cases.early_exit(100000)),
     ("many_blocks", ["22000000"], cases.many_blocks(22_000_000)),
 ]
 
 
 @pytest.fixture(scope="module")
-def missing_barrier(programs: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> session.Session:
-    return session.profile(tmp_path_factory.mktemp("race"), [programs["missing_barrier"], "8"])
+def missing_barrier(
+    programs: dict[str, str], engine: str, tmp_path_factory: pytest.TempPathFactory
+) -> session.Session:
+    return session.profile(tmp_path_factory.mktemp("race"), [programs["missing_barrier"], "8"], engine=engine)
 
 
-@pytest.mark.parametrize(
-    ("program", "arguments", "expected"), CASES, ids=[" ".join([name, *words]) for name, words, _ in CASES]
-)
+@pytest.mark.parametrize("case", CASES, ids=[" ".join([name, *words]) for name, words, _ in CASES])
 def test_case(
-    program: str, arguments: list[str], expected: Expected, programs: dict[str, str], tmp_path: Path
+    case: tuple[str, list[str], Expected], programs: dict[str, str], engine: str, tmp_path: Path
 ) -> None:
-    run = session.profile(tmp_path, [programs[program], *arguments])
+    program, arguments, expected = case
+    run = session.profile(tmp_path, [programs[program], *arguments], engine=engine)
     assert (run.outcome.status, run.outcome.stdout) == (0, b"ok\n"), str(run.outcome)
     for kernel, accesses in expected.items():
         profile = run.kernel(kernel)
@@ -59,8 +62,10 @@ def test_case(
         assert planted.differences(profile, table, accesses) == []
 
 
-def test_bank_conflicts_cost_six_wavefronts_over_the_launch(programs: dict[str, str], tmp_path: Path) -> None:
-    profile = session.profile(tmp_path, [programs["bank_stride"]]).kernel("bank_stride")
+def test_bank_conflicts_cost_six_wavefronts_over_the_launch(
+    programs: dict[str, str], engine: str, tmp_path: Path
+) -> None:
+    profile = session.profile(tmp_path, [programs["bank_stride"]], engine=engine).kernel("bank_stride")
     spent = sum(value * count for node in profile.nodes for value, count in node.wavefronts)
     ideal = sum(value * count for node in profile.nodes for value, count in node.ideal_wavefronts)
     assert spent - ideal == 6
@@ -81,8 +86,8 @@ def test_tile_loop_with_trailing_barrier_is_ordered(missing_barrier: session.Ses
     assert {edge.unordered for edge in profile.edges if edge.label == "block"} == {0}
 
 
-def test_two_regions_share_the_bytes(programs: dict[str, str], tmp_path: Path) -> None:
-    profile = session.profile(tmp_path, [programs["two_regions"]]).kernel("two_regions")
+def test_two_regions_share_the_bytes(programs: dict[str, str], engine: str, tmp_path: Path) -> None:
+    profile = session.profile(tmp_path, [programs["two_regions"]], engine=engine).kernel("two_regions")
     for node in profile.nodes:
         if node.type == "read":
             assert sorted(part.bytes for part in node.allocations) == [64, 64]
@@ -90,9 +95,9 @@ def test_two_regions_share_the_bytes(programs: dict[str, str], tmp_path: Path) -
 
 
 def test_state_does_not_leak_between_launches_or_allocations(
-    programs: dict[str, str], tmp_path: Path
+    programs: dict[str, str], engine: str, tmp_path: Path
 ) -> None:
-    run = session.profile(tmp_path, [programs["reused_address"]])
+    run = session.profile(tmp_path, [programs["reused_address"]], engine=engine)
     assert (run.outcome.status, run.outcome.stdout) == (0, b"ok\n"), str(run.outcome)
     *launches, heap = run.profiles
     assert len(launches) == 3

@@ -24,18 +24,18 @@ pytestmark = pytest.mark.timeout(180)
 
 @pytest.fixture(scope="module")
 def profiled(
-    programs: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+    programs: dict[str, str], engine: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], session.Session]:
-    """Profiles an example at its test size, with a trace beside the profiles; each only once."""
+    """Profiles an example at its test size, each only once; on the host engine with a trace beside it."""
     sessions: dict[str, session.Session] = {}
 
     def get(example: str) -> session.Session:
         if example not in sessions:
             folder = tmp_path_factory.mktemp("example")
             arguments = ARGUMENTS[example][0]
-            trace = ("--trace", str(folder / "trace.cvt"))
+            trace = ("--trace", str(folder / "trace.cvt")) if engine == "host" else ()
             command = [programs[source(example)], *arguments]
-            sessions[example] = session.profile(folder / "profiles", command, *trace)
+            sessions[example] = session.profile(folder / "profiles", command, *trace, engine=engine)
         return sessions[example]
 
     return get
@@ -69,21 +69,24 @@ def test_result_is_unchanged(
 
 
 @pytest.mark.parametrize("example", ARGUMENTS)
-def test_graph_is_as_derived(example: str, profiled: Callable[[str], session.Session]) -> None:
+def test_graph_is_as_derived(example: str, engine: str, profiled: Callable[[str], session.Session]) -> None:
     run = profiled(example)
     expected = ARGUMENTS[example][1]()
     assert len(run.profiles) == len(expected), str(run.outcome)
     for kernel, accesses in expected.items():
         profile = run.kernel(kernel)
         assert profile.incomplete is None
+        assert profile.engine == engine, run.process.summary.host_engine
         assert violations(profile) == []
         assert planted.differences(profile, table(example, run, profile), accesses) == []
 
 
 @pytest.mark.parametrize("example", ARGUMENTS)
 def test_trace_replays_to_the_graph_of_the_live_run(
-    example: str, profiled: Callable[[str], session.Session], tmp_path: Path
+    example: str, engine: str, profiled: Callable[[str], session.Session], tmp_path: Path
 ) -> None:
+    if engine == "gpu":
+        pytest.skip("the GPU engine makes no records for a trace")
     run = profiled(example)
     live = [graph(profile) for profile in run.profiles]
     assert live, str(run.outcome)
@@ -103,9 +106,10 @@ def test_live_run_with_many_workers_gives_the_same_labels(programs: dict[str, st
         assert planted.differences(profile, table("softmax", run, profile), accesses) == []
 
 
-def test_racy_softmax_has_unordered_edges(programs: dict[str, str], tmp_path: Path) -> None:
+def test_racy_softmax_has_unordered_edges(programs: dict[str, str], engine: str, tmp_path: Path) -> None:
     rows, warps = 8, 8
-    run = session.profile(tmp_path, [programs["softmax"], str(rows), "1024", "--racy"])
+    command = [programs["softmax"], str(rows), "1024", "--racy"]
+    run = session.profile(tmp_path, command, engine=engine)
     assert run.outcome.status == 0, str(run.outcome)
     profile = run.kernel("softmax_racy")
     assert violations(profile) == []

@@ -44,8 +44,8 @@ def name(profile: LaunchProfile) -> str:
     return profile.launch.kernel.name.split("(")[0]
 
 
-def test_two_contexts(programs: dict[str, str], tmp_path: Path) -> None:
-    run = session.profile(tmp_path, [programs["contexts"]])
+def test_two_contexts(programs: dict[str, str], engine: str, tmp_path: Path) -> None:
+    run = session.profile(tmp_path, [programs["contexts"]], engine=engine)
     assert (run.outcome.status, run.outcome.stdout) == (0, b"ok\n"), str(run.outcome)
     assert len(run.profiles) == 2
     for profile in run.profiles:
@@ -54,8 +54,8 @@ def test_two_contexts(programs: dict[str, str], tmp_path: Path) -> None:
     assert len({profile.launch.context for profile in run.profiles}) == 2
 
 
-def test_children_that_fork_and_exec(programs: dict[str, str], tmp_path: Path) -> None:
-    run = session.profile(tmp_path, [programs["children"], programs["reduction"], "4"])
+def test_children_that_fork_and_exec(programs: dict[str, str], engine: str, tmp_path: Path) -> None:
+    run = session.profile(tmp_path, [programs["children"], programs["reduction"], "4"], engine=engine)
     assert run.outcome.status == 0, str(run.outcome)
     assert sorted(run.outcome.stdout.splitlines()) == [b"ok", b"ok"]
     kernels = {name(profile): (process, profile) for process in run.processes for profile in process.profiles}
@@ -67,15 +67,15 @@ def test_children_that_fork_and_exec(programs: dict[str, str], tmp_path: Path) -
     assert faults(*kernels["reduction"], EXAMPLES / "reduction.cu", reduction(4)["reduction"]) == []
 
 
-def test_shell_that_starts_programs(programs: dict[str, str], tmp_path: Path) -> None:
+def test_shell_that_starts_programs(programs: dict[str, str], engine: str, tmp_path: Path) -> None:
     script = f"'{programs['labels']}' 4 && '{programs['reduction']}' 4; exit 7"
-    run = session.profile(tmp_path, ["sh", "-c", script])
+    run = session.profile(tmp_path, ["sh", "-c", script], engine=engine)
     assert (run.outcome.status, run.outcome.stdout) == (7, b"ok\nok\n"), str(run.outcome)
     assert sorted(name(profile) for profile in run.profiles) == ["labels", "reduction"]
 
 
-def test_streams_at_once(programs: dict[str, str], tmp_path: Path) -> None:
-    run = session.profile(tmp_path, [programs["streams"], "5"])
+def test_streams_at_once(programs: dict[str, str], engine: str, tmp_path: Path) -> None:
+    run = session.profile(tmp_path, [programs["streams"], "5"], engine=engine)
     assert (run.outcome.status, run.outcome.stdout) == (0, b"ok\n"), str(run.outcome)
     assert len(run.profiles) == 20
     for profile in run.profiles:
@@ -84,8 +84,8 @@ def test_streams_at_once(programs: dict[str, str], tmp_path: Path) -> None:
     assert len({profile.launch.sequence for profile in run.profiles}) == 20
 
 
-def test_graph_capture_and_replay(programs: dict[str, str], tmp_path: Path) -> None:
-    run = session.profile(tmp_path, [programs["graph_replay"], "3"])
+def test_graph_capture_and_replay(programs: dict[str, str], engine: str, tmp_path: Path) -> None:
+    run = session.profile(tmp_path, [programs["graph_replay"], "3"], engine=engine)
     assert (run.outcome.status, run.outcome.stdout) == (0, b"ok\n"), str(run.outcome)
     assert sorted(name(profile) for profile in run.profiles) == ["add"] * 3 + ["twice"] * 3
     for profile in run.profiles:
@@ -95,8 +95,8 @@ def test_graph_capture_and_replay(programs: dict[str, str], tmp_path: Path) -> N
     assert len({profile.launch.graph for profile in run.profiles}) == 6
 
 
-def test_cooperative_launch(programs: dict[str, str], tmp_path: Path) -> None:
-    run = session.profile(tmp_path, [programs["cooperative"], "16"])
+def test_cooperative_launch(programs: dict[str, str], engine: str, tmp_path: Path) -> None:
+    run = session.profile(tmp_path, [programs["cooperative"], "16"], engine=engine)
     assert (run.outcome.status, run.outcome.stdout) == (0, b"ok\n"), str(run.outcome)
     accesses = cases.cooperative(16)["cooperative"]
     # The barrier itself is accesses too, of lines in the header.
@@ -106,25 +106,27 @@ def test_cooperative_launch(programs: dict[str, str], tmp_path: Path) -> None:
     )
 
 
-def test_arguments_and_status_are_passed_on(programs: dict[str, str], tmp_path: Path) -> None:
+def test_arguments_and_status_are_passed_on(programs: dict[str, str], engine: str, tmp_path: Path) -> None:
     words = ["with spaces", 'a "quote"', "it's", "$HOME", "*", "", "--output", "-x", "back\\slash", "ü"]
-    run = session.profile(tmp_path, [programs["echo"], "42", "0", *words])
+    run = session.profile(tmp_path, [programs["echo"], "42", "0", *words], engine=engine)
     assert run.outcome.status == 42, str(run.outcome)
     assert run.outcome.stdout.decode() == "".join(f"{word}\n" for word in words)
     assert b"to stderr\n" in run.outcome.stderr
 
 
 def test_hundred_megabytes_of_output(
-    programs: dict[str, str], plain: Callable[..., session.Outcome], tmp_path: Path
+    programs: dict[str, str], engine: str, plain: Callable[..., session.Outcome], tmp_path: Path
 ) -> None:
     without = plain(programs["echo"], "0", "100")
-    run = session.profile(tmp_path, [programs["echo"], "0", "100"])
+    run = session.profile(tmp_path, [programs["echo"], "0", "100"], engine=engine)
     assert run.outcome.status == 0
     assert len(run.outcome.stdout) == 100_000_000
     assert hashlib.sha256(run.outcome.stdout).digest() == hashlib.sha256(without.stdout).digest()
 
 
-def test_killed_program_keeps_its_signal_and_its_profiles(programs: dict[str, str], tmp_path: Path) -> None:
-    run = session.profile(tmp_path, ["sh", "-c", f"'{programs['labels']}' 4; kill -TERM $$"])
+def test_killed_program_keeps_its_signal_and_its_profiles(
+    programs: dict[str, str], engine: str, tmp_path: Path
+) -> None:
+    run = session.profile(tmp_path, ["sh", "-c", f"'{programs['labels']}' 4; kill -TERM $$"], engine=engine)
     assert run.outcome.status in {128 + 15, -15}, str(run.outcome)
     assert [name(profile) for profile in run.profiles] == ["labels"]

@@ -36,9 +36,9 @@ ALL = [ALPHA, BETA] * 5
     ids=lambda value: " ".join(value) or "all" if value and isinstance(value[0], str) else None,
 )
 def test_selected_launches(
-    options: list[str], sequences: list[int], programs: dict[str, str], tmp_path: Path
+    options: list[str], sequences: list[int], programs: dict[str, str], engine: str, tmp_path: Path
 ) -> None:
-    run = session.profile(tmp_path, [programs["selection"]], *options)
+    run = session.profile(tmp_path, [programs["selection"]], *options, engine=engine)
     assert (run.outcome.status, run.outcome.stdout.splitlines()[-1]) == (0, b"ok"), str(run.outcome)
     assert [profile.launch.sequence for profile in run.profiles] == sequences
     for profile in run.profiles:
@@ -53,16 +53,16 @@ def test_selected_launches(
         assert planted.differences(profile, table, expected) == []
 
 
-def test_nvtx_range(programs: dict[str, str], tmp_path: Path) -> None:
-    run = session.profile(tmp_path, [programs["selection"]], "--nvtx-include", "middle")
+def test_nvtx_range(programs: dict[str, str], engine: str, tmp_path: Path) -> None:
+    run = session.profile(tmp_path, [programs["selection"]], "--nvtx-include", "middle", engine=engine)
     if b"built without NVTX" in run.outcome.stdout:
         pytest.skip("the toolkit has no nvtx3/nvToolsExt.h")
     assert run.outcome.status == 0, str(run.outcome)
     assert [profile.launch.sequence for profile in run.profiles] == [3, 4, 5, 6]
 
 
-def test_no_kernel_matched_lists_those_seen(programs: dict[str, str], tmp_path: Path) -> None:
-    run = session.profile(tmp_path, [programs["selection"]], "--kernel-name", "gamma")
+def test_no_kernel_matched_lists_those_seen(programs: dict[str, str], engine: str, tmp_path: Path) -> None:
+    run = session.profile(tmp_path, [programs["selection"]], "--kernel-name", "gamma", engine=engine)
     assert run.outcome.status == 120, str(run.outcome)
     assert run.outcome.stdout.splitlines()[-1] == b"ok"
     assert b"alpha" in run.outcome.stderr
@@ -70,8 +70,8 @@ def test_no_kernel_matched_lists_those_seen(programs: dict[str, str], tmp_path: 
     assert b"Traceback" not in run.outcome.stderr
 
 
-def test_kernels_seen_are_counted(programs: dict[str, str], tmp_path: Path) -> None:
-    run = session.profile(tmp_path, [programs["selection"]], "--kernel-name", "alpha")
+def test_kernels_seen_are_counted(programs: dict[str, str], engine: str, tmp_path: Path) -> None:
+    run = session.profile(tmp_path, [programs["selection"]], "--kernel-name", "alpha", engine=engine)
     seen = {kernel.name.split("(")[0]: kernel for kernel in run.process.summary.kernels_seen}
     assert {name: (kernel.launches, kernel.selected) for name, kernel in seen.items()} == {
         ALPHA: (5, 5),
@@ -79,14 +79,16 @@ def test_kernels_seen_are_counted(programs: dict[str, str], tmp_path: Path) -> N
     }
 
 
-def test_unselected_kernel_runs_at_its_own_speed(programs: dict[str, str], tmp_path: Path) -> None:
+def test_unselected_kernel_runs_at_its_own_speed(
+    programs: dict[str, str], engine: str, tmp_path: Path
+) -> None:
     """Patched, a kernel that lives in shared memory takes ten times as long or more."""
 
     def milliseconds(folder: str, *options: str) -> float:
         file = tmp_path / "time"
         command = [programs["unselected"], str(file)]
         outcome = (
-            session.profile(tmp_path / folder, command, *options).outcome
+            session.profile(tmp_path / folder, command, *options, engine=engine).outcome
             if options
             else session.execute(command)
         )

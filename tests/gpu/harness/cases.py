@@ -123,7 +123,17 @@ def late_commit() -> Expected:
         "late_commit": [
             Access("copy", "global", "read", {"cold": 2048}, 4, 16, 32, 32, 16, asynchronous=True),
             Access("copy", "shared", "write", {"cold": 2048}, 4, 16, 32, wavefronts=4, asynchronous=True),
-            Access("read", "shared", "read", {"block from copy": 2048}, 4, 16, 32, wavefronts=4),
+            Access(
+                "read",
+                "shared",
+                "read",
+                {"block from copy": 2048},
+                4,
+                16,
+                32,
+                wavefronts=4,
+                unordered={"block from copy": 2048},
+            ),
             Access("read", "global", "write", {"cold": 2048}, 4, 16, 32, 32, 16),
         ]
     }
@@ -311,3 +321,76 @@ def zero_fill() -> Expected:
         ]
 
     return {"zero_fill": kernel(8, 128, 4), "part_fill": kernel(16, 192, 8)}
+
+
+def visit(rounds: int) -> Expected:
+    """One of the launches that run at once on the same words."""
+    return {
+        "visit": [
+            floats("read", "read", {"cold": 4096}, 32),
+            floats(
+                "write",
+                "write",
+                {"thread from read": 4096, "thread from write": 4096 * (rounds - 1)},
+                32 * rounds,
+            ),
+        ]
+    }
+
+
+def graph_step() -> list[Access]:
+    """Read, keep in local memory, fetch from there, write."""
+    return [
+        floats("read", "read", {"cold": 4096}, 32),
+        Access("read", "local", "write", {"cold": 4096}, 32, 4, 32, 32, 4),
+        Access("write", "local", "read", {"thread from read": 4096}, 32, 4, 32, 32, 4),
+        floats("write", "write", {"thread from read": 4096}, 32),
+    ]
+
+
+def local_widths(blocks: int) -> Expected:
+    """16 bytes at once, then bytes, then words."""
+    n, warps = 96 * blocks, 3 * blocks
+    return {
+        "local_widths": [
+            Access("load", "global", "read", {"cold": 16 * n}, warps, 16, 32, 32, 16),
+            Access("write", "local", "write", {"cold": 16 * n}, warps, 16, 32, 32, 16),
+            Access("bytes", "local", "read", {"thread from write": 4 * n}, 4 * warps, 1, 32, 32, 4),
+            Access(
+                "first",
+                "local",
+                "read",
+                {"thread from bytes": 4 * n, "thread from write": 4 * n},
+                2 * warps,
+                4,
+                32,
+                32,
+                4,
+            ),
+            Access("second", "local", "read", {"thread from write": 8 * n}, 2 * warps, 4, 32, 32, 4),
+            floats("store", "write", {"cold": 4 * n}, warps),
+        ]
+    }
+
+
+def cluster_neighbours(across: int) -> Expected:
+    """Clusters of two by two blocks, in a grid four blocks high."""
+    blocks = 8 * across
+    size, warps = 512 * blocks, 4 * blocks
+    return {
+        "cluster_neighbours": [
+            floats("write", "write", {"cold": size}, warps),
+            floats("read", "read", {"cluster from write": size}, warps),
+            floats("first", "read", {"cold": 512, "cluster|grid from first": 512 * (blocks - 1)}, warps),
+            floats("first", "write", {"cold": size}, warps),
+        ]
+    }
+
+
+def persistent_work(items: int) -> list[Access]:
+    """Pieces of 128 words, fetched by whichever block comes first."""
+    size, warps = 512 * items, 4 * items
+    return [
+        floats("read", "read", {"cold": size}, warps),
+        floats("write", "write", {"thread from read": size}, warps),
+    ]

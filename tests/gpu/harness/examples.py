@@ -288,12 +288,34 @@ def async_copy(blocks: int, tiles: int) -> Expected:
     """Pipeline of 16-byte asynchronous copies."""
     step, warps = 2048 * blocks, 4 * blocks
 
-    def wide(line: str, space: str, kind: str, labels: dict[str, int], *, copied: bool = False) -> Access:
+    def wide(
+        line: str,
+        space: str,
+        kind: str,
+        labels: dict[str, int],
+        *,
+        copied: bool = False,
+        unordered: int | None = None,
+    ) -> Access:
+        known = {} if unordered is None else dict.fromkeys(labels, unordered)
         executions = sum(labels.values()) // 512
         if space == "global":
             return Access(line, space, kind, labels, executions, 16, 32, 32, 16, asynchronous=copied)
         return Access(
-            line, space, kind, labels, executions, 16, 32, None, None, 128, 4, 4, asynchronous=copied
+            line,
+            space,
+            kind,
+            labels,
+            executions,
+            16,
+            32,
+            None,
+            None,
+            128,
+            4,
+            4,
+            unordered=known,
+            asynchronous=copied,
         )
 
     def neighbours(origin: str, steps: int) -> dict[str, int]:
@@ -320,6 +342,7 @@ def async_copy(blocks: int, tiles: int) -> Expected:
                 "shared",
                 "read",
                 {**neighbours("copy_first", 1), **neighbours("copy_next", tiles - 1)},
+                unordered=0,
             ),
             wide("store", "global", "write", {"cold": step * tiles}),
         ]

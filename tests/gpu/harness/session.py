@@ -125,12 +125,14 @@ def profile(
     folder: Path,
     program: list[str],
     *options: str,
+    engine: str | None = None,
     timeout: float = 120,
     environment: dict[str, str] | None = None,
     cwd: Path | None = None,
 ) -> Session:
     """Run ``program`` under ``cuvein run`` with ``options``; profiles go to ``folder``."""
-    command = [*CUVEIN, "run", "--output", str(folder), *options, "--", *program]
+    chosen = ("--engine", engine) if engine else ()
+    command = [*CUVEIN, "run", "--output", str(folder), *chosen, *options, "--", *program]
     return Session(execute(command, timeout, environment, cwd), folder, command)
 
 

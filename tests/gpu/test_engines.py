@@ -1,0 +1,119 @@
+"""The two engines against each other: equal graphs where no schedule can matter, near ones elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from harness import compare, lines, planted, session
+
+from cuvein.profile import violations
+
+if TYPE_CHECKING:
+    from cuvein.profile import LaunchProfile
+
+KERNELS = Path(__file__).parent / "kernels"
+RUNS = 5
+
+pytestmark = pytest.mark.timeout(300)
+
+# Programs whose graph no schedule can change.
+INVARIANT: list[tuple[str, ...]] = [
+    ("labels", "8"),
+    ("bytes", "16"),
+    ("reduction", "16"),
+    ("softmax", "8", "1024"),
+    ("stencil", "64"),
+    ("transpose", "64"),
+    ("async_copy", "8", "8"),
+    ("histogram", "16", "--spread"),
+    ("bank_stride",),
+    ("copy_stride", "32"),
+    ("early_exit", "1000"),
+    ("large_shared", "4"),
+    ("load_matrix",),
+    ("mixed_widths",),
+    ("own_slot", "8"),
+    ("two_regions",),
+    ("wide_broadcast",),
+    ("zero_fill",),
+    ("late_commit",),
+    ("many_blocks", "100000"),
+]
+
+# The others. Where warps come by as they please, two runs of one engine differ too; the number is what the
+# engines may differ by more than that, in shares of the bytes.
+VARIABLE: list[tuple[tuple[str, ...], float]] = [
+    (("matmul", "256"), 0.001),
+    (("histogram", "256"), 0.001),
+    (("accumulate", "50"), 0.001),
+]
+
+
+def profiles(
+    program: tuple[str, ...], programs: dict[str, str], folder: Path, engine: str
+) -> list[LaunchProfile]:
+    run = session.profile(folder, [programs[program[0]], *program[1:]], engine=engine)
+    assert (run.outcome.status, run.outcome.stdout) == (0, b"ok\n"), str(run.outcome)
+    for profile in run.profiles:
+        assert profile.incomplete is None
+        assert profile.engine == engine, run.process.summary.host_engine
+        assert violations(profile) == []
+    return run.profiles
+
+
+@pytest.mark.parametrize("program", INVARIANT, ids=" ".join)
+def test_engines_give_the_same_graphs(
+    program: tuple[str, ...], programs: dict[str, str], tmp_path: Path
+) -> None:
+    expected = [compare.graph(profile) for profile in profiles(program, programs, tmp_path / "host", "host")]
+    assert expected
+    for run in range(RUNS):
+        found = profiles(program, programs, tmp_path / f"gpu-{run}", "gpu")
+        assert [compare.graph(profile) for profile in found] == expected
+
+
+@pytest.mark.parametrize(("program", "limit"), VARIABLE, ids=[" ".join(program) for program, _ in VARIABLE])
+def test_engines_give_near_labels(
+    program: tuple[str, ...], limit: float, programs: dict[str, str], tmp_path: Path
+) -> None:
+    found = {
+        engine: [
+            compare.labels(profiles(program, programs, tmp_path / f"{engine}-{run}", engine))
+            for run in range(RUNS)
+        ]
+        for engine in ("host", "gpu")
+    }
+    noise = {engine: compare.spread(runs) for engine, runs in found.items()}
+    apart = compare.distance(compare.average(found["host"]), compare.average(found["gpu"]))
+    assert apart <= limit + max(noise.values()), (apart, noise)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [("16", "512"), ("4096", "512")])
+def test_labels_are_what_the_program_itself_saw(
+    rows: str, columns: str, engine: str, programs: dict[str, str], tmp_path: Path
+) -> None:
+    """The order of the warps is the schedule's; what is said of it is what atomic exchanges returned."""
+    file = tmp_path / "counts"
+    program = ("last_block", str(file), rows, columns)
+    run = session.profile(tmp_path / "profiles", [programs[program[0]], *program[1:]], engine=engine)
+    assert (run.outcome.status, run.outcome.stdout) == (0, b"ok\n"), str(run.outcome)
+    profile = run.kernel("last_block")
+    assert profile.engine == engine
+    nobody, own, other = (int(word) for word in file.read_text().split())
+    table = lines.table(run.process.module(profile), KERNELS / "last_block.cu")
+    seen = planted.observe(profile, table)["exchange", "global", "atomic"]
+    by_label = dict.fromkeys(("cold", "block", "grid"), 0)
+    for (label, _), count in seen.labels.items():
+        by_label[label] += count // 4
+    assert by_label["cold"] == nobody
+    total = nobody + own + other
+    assert abs(by_label["block"] - own) / total < 0.02, (by_label, nobody, own, other)
+
+
+def test_launches_that_do_not_fit_the_memory_go_to_the_host(programs: dict[str, str], tmp_path: Path) -> None:
+    run = session.profile(tmp_path, [programs["labels"], "8"], "--shadow-size", "1", engine="gpu")
+    assert (run.outcome.status, run.outcome.stdout) == (0, b"ok\n"), str(run.outcome)
+    assert {profile.engine for profile in run.profiles} == {"host"}
+    assert {left.reason for left in run.process.summary.host_engine} == {"its memory did not suffice"}
