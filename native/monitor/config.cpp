@@ -58,6 +58,7 @@ Config from_json(const nlohmann::json& document) {
   config.launch_skip = document.value("launch_skip", uint64_t{0});
   const auto count = document.find("launch_count");
   if (count != document.end() && count->is_number()) config.launch_count = count->get<uint64_t>();
+  config.merge_launches = document.value("merge_launches", false);
   config.profile_from_start = document.value("profile_from_start", true);
   config.nvtx_include = document.value("nvtx_include", std::vector<std::string>());
   config.allocations = document.value("allocations", true);

@@ -154,26 +154,42 @@ void Output::end(Launch* launch, const char* incomplete) {
     } else if (!launch->host_reason.empty()) {
       ++host_reasons_[launch->host_reason];
     }
-    write_profile(*launch, graph, incomplete);
+    const char* const engine = launch->ended_on_gpu ? "gpu" : "host";
+    if (config_.merge_launches && incomplete == nullptr && graph.ended) {
+      merging_.add(*launch, graph, engine);
+    } else if (write_profile(*launch, graph, engine, incomplete, 0)) {
+      ++profiles_;
+      // Now and then, so that a program that is killed leaves a description too.
+      if ((profiles_ & (profiles_ - 1)) == 0) write_process(false);
+    }
+    changed_ = true;
   }
 }
 
-void Output::write_profile(const Launch& launch, const Graph& graph, const char* incomplete) {
+bool Output::write_profile(const Launch& launch, const Graph& graph, const char* engine,
+                           const char* incomplete, uint64_t merged) {
   char name[40];
   std::snprintf(name, sizeof name, "/launch-%06" PRIu32 ".json", launch.sequence);
   const std::vector<bool> wanted = touched(launch, graph);
-  std::string error;
-  if (write_atomically(folder_ + name,
-                       profile_document(text(process()), launch.document(&wanted), graph,
-                                        launch.ended_on_gpu ? "gpu" : "host", incomplete),
-                       &error)) {
-    ++profiles_;
-    // Now and then, so that a program that is killed leaves a description too.
-    if ((profiles_ & (profiles_ - 1)) == 0) write_process(false);
-  } else {
-    problem("the profile of a launch could not be written: " + error);
+  std::string document = launch.document(&wanted);
+  if (merged != 0) {
+    document.pop_back();
+    document += ",\"merged\":" + std::to_string(merged) + "}";
   }
-  changed_ = true;
+  std::string error;
+  if (write_atomically(folder_ + name, profile_document(text(process()), document, graph, engine, incomplete),
+                       &error))
+    return true;
+  problem("the profile of a launch could not be written: " + error);
+  return false;
+}
+
+void Output::write_merged() {
+  merging_.each_changed([&](const MergedLaunches& merged, const std::string& engine) {
+    if (write_profile(*merged.first, merged.graph.graph(), engine.c_str(), nullptr, merged.count) &&
+        merged_written_.insert(merged.first->sequence).second)
+      ++profiles_;
+  });
 }
 
 void Output::write_process(bool finished) {
@@ -219,7 +235,10 @@ void Output::rest() {
     if (!trace_->flush()) trace_failed();
   }
   // A program that is killed leaves what was known about a second before.
-  if (changed_ && std::chrono::steady_clock::now() - written_ > std::chrono::seconds(1)) write_process(false);
+  if (changed_ && std::chrono::steady_clock::now() - written_ > std::chrono::seconds(1)) {
+    write_merged();
+    write_process(false);
+  }
 }
 
 void Output::finish() {
@@ -228,6 +247,7 @@ void Output::finish() {
   if (trace_ && !trace_->close())
     problem("the trace file " + config_.trace + " is incomplete: " + trace_->error());
   trace_.reset();
+  write_merged();
   write_process(true);
 }
 

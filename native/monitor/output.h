@@ -14,6 +14,7 @@
 #include "analyzer/engine.h"
 #include "monitor/config.h"
 #include "monitor/launch.h"
+#include "monitor/merged.h"
 #include "trace/writer.h"
 
 namespace cuvein {
@@ -41,7 +42,10 @@ class Output {
   void send(const void* records, size_t bytes);
   void open_trace();
   void trace_failed();
-  void write_profile(const Launch& launch, const Graph& graph, const char* incomplete);
+  // `merged`: launches that are added up; 0: it is only one.
+  bool write_profile(const Launch& launch, const Graph& graph, const char* engine, const char* incomplete,
+                     uint64_t merged);
+  void write_merged();
   void write_process(bool finished);
 
   const Config& config_;
@@ -58,6 +62,8 @@ class Output {
   std::string damage_;                            // why records since were not analysed
   std::map<std::string, uint64_t> host_reasons_;  // why launches were not analysed on the GPU
   uint64_t profiles_ = 0;
+  Merging merging_;
+  std::set<uint32_t> merged_written_;  // sequence numbers
   std::chrono::steady_clock::time_point written_;
   std::atomic<bool> changed_{false};
   std::mutex problems_mutex_;

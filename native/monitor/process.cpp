@@ -43,14 +43,17 @@ bool make_folder(const std::string& path) { return mkdir(path.c_str(), 0777) == 
 }  // namespace
 
 nlohmann::json process_json(const std::string& sanitizer, const std::string& driver) {
+  // Asked for at every launch.
   static const std::string& id = *new std::string(unique_id());
+  static const std::string& path = *new std::string(executable());
+  static const std::vector<std::string>& words = *new std::vector<std::string>(arguments());
   nlohmann::json versions = {{"cuvein", CUVEIN_VERSION}, {"sanitizer", nullptr}, {"driver", nullptr}};
   if (!sanitizer.empty()) versions["sanitizer"] = sanitizer;
   if (!driver.empty()) versions["driver"] = driver;
   return {{"id", id},
           {"pid", getpid()},
-          {"executable", executable()},
-          {"arguments", arguments()},
+          {"executable", path},
+          {"arguments", words},
           {"versions", versions}};
 }
 

@@ -20,6 +20,7 @@ _OUTPUT = "What to write, and where"
 _ENGINE = "Engine"
 _LARGEST = 2**63 - 1
 _LARGEST_RING = 1 << 16
+_LARGEST_SHADOW = 1 << 22  # MiB
 
 
 class Switch(str, enum.Enum):
@@ -119,6 +120,14 @@ def run(
     no_profile: Annotated[
         bool, typer.Option("--no-profile", help="Record the trace only.", rich_help_panel=_OUTPUT)
     ] = False,
+    merge_launches: Annotated[
+        bool,
+        typer.Option(
+            "--merge-launches",
+            help="One profile for all launches of a kernel with one grid, block and shared memory.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = False,
     force: Annotated[
         bool,
         typer.Option(
@@ -175,6 +184,16 @@ def run(
             rich_help_panel=_ENGINE,
         ),
     ] = 0,
+    shadow_size: Annotated[
+        int,
+        typer.Option(
+            metavar="MIB",
+            min=0,
+            max=_LARGEST_SHADOW,
+            help="Device memory that analysis on the GPU may take in MiB; 0: 32 GiB.",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = 0,
 ) -> None:
     """Run a program and profile the memory accesses of its CUDA kernels.
 
@@ -210,8 +229,10 @@ def run(
         profile=not no_profile,
         on_gpu=engine is Engine.GPU,
         call_sites=call_sites,
+        merge_launches=merge_launches,
         workers=workers,
         ring_bytes=ring_size << 20,
+        shadow_bytes=shadow_size << 20,
     )
     result = launch(request, messages.warn)
     told = summary.of_run(request, result)

@@ -47,7 +47,7 @@ class Configuration(msgspec.Struct, frozen=True):
 
     ``output`` is the folder that gets one folder a process, ``trace`` the file of the root process.
     ``root_pid`` is 0 because the program's pid is not known beforehand (``CUVEIN_ROOT`` tells it apart),
-    ``ring_bytes`` is left out for the monitor's own choice.
+    ``ring_bytes`` and ``shadow_bytes`` are left out for the monitor's own choice.
     """
 
     sanitizer: str
@@ -66,7 +66,9 @@ class Configuration(msgspec.Struct, frozen=True):
     nvtx_include: tuple[str, ...]
     allocations: bool
     call_sites: bool
+    merge_launches: bool
     ring_bytes: int | msgspec.UnsetType
+    shadow_bytes: int | msgspec.UnsetType
 
 
 def make(
@@ -77,8 +79,10 @@ def make(
     profile: bool,
     on_gpu: bool,
     call_sites: bool,
+    merge_launches: bool,
     workers: int,
     ring_bytes: int,
+    shadow_bytes: int,
 ) -> Configuration:
     """Put a configuration together.
 
@@ -96,10 +100,14 @@ def make(
         Analyse on the GPU what can be analysed there exactly.
     call_sites
         Find out where launches and allocations are asked for.
+    merge_launches
+        One profile for all launches of a kernel with one shape.
     workers
         Threads of the host engine, 0 for one a processor.
     ring_bytes
         Size of the ring between GPU and host, 0 for the default.
+    shadow_bytes
+        Device memory that the GPU engine may take in each context, 0 for the default.
 
     Raises
     ------
@@ -123,7 +131,9 @@ def make(
         nvtx_include=selection.nvtx_include,
         allocations=True,
         call_sites=call_sites,
+        merge_launches=merge_launches,
         ring_bytes=ring_bytes or msgspec.UNSET,
+        shadow_bytes=shadow_bytes or msgspec.UNSET,
     )
 
 

@@ -51,8 +51,11 @@ class Request:
         Analyse on the GPU what can be analysed there exactly.
     call_sites
         Find out where launches and allocations are asked for.
-    workers, ring_bytes
-        Threads of the engine and size of the ring; 0 leaves both to the monitor.
+    merge_launches
+        One profile for all launches of a kernel with one shape.
+    workers, ring_bytes, shadow_bytes
+        Threads of the host engine, size of the ring, device memory for the GPU engine; 0 leaves them to the
+        monitor.
     """
 
     program: str
@@ -64,8 +67,10 @@ class Request:
     profile: bool = True
     on_gpu: bool = False
     call_sites: bool = False
+    merge_launches: bool = False
     workers: int = 0
     ring_bytes: int = 0
+    shadow_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -118,8 +123,10 @@ def launch(request: Request, warn: Callable[[str], None]) -> Result:
                     profile=request.profile,
                     on_gpu=request.on_gpu,
                     call_sites=request.call_sites,
+                    merge_launches=request.merge_launches,
                     workers=request.workers,
                     ring_bytes=request.ring_bytes,
+                    shadow_bytes=request.shadow_bytes,
                 ),
                 file,
             )

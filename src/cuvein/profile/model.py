@@ -172,7 +172,8 @@ class Launch(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     kernel. ``cluster`` is ``None`` without clusters. ``shared_bytes`` is ``[static, dynamic]``. ``graph`` is
     ``[instantiated graph, replay, node]`` for a kernel in a CUDA graph. ``site`` is where it was launched, an
     index into ``sites``, and ``host_modules`` are the files that the calls there lie in; nothing is there
-    unless it was asked for.
+    unless it was asked for. ``merged`` is how many launches the profile adds up; what differs between them is
+    that of the first.
     """
 
     sequence: Positive
@@ -190,6 +191,7 @@ class Launch(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     site: Count | None = None
     sites: list[CallSite] = msgspec.field(default_factory=list)
     host_modules: list[HostModule] = msgspec.field(default_factory=list)
+    merged: Positive = 1
 
 
 class NotAnalysed(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
