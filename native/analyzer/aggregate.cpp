@@ -18,6 +18,7 @@ struct Key {
   bool of_edge() const { return count() <= Count::kPartLanes; }
   unsigned size() const { return 1u << field(57, 3); }
   Space space() const { return static_cast<Space>(field(55, 2)); }
+  BarrierKind barrier() const { return static_cast<BarrierKind>(field(55, 2)); }
   AccessType type() const { return static_cast<AccessType>(field(53, 2)); }
   bool asynchronous() const { return field(52, 1) != 0; }
   bool sizes() const { return field(51, 1) != 0; }
@@ -26,7 +27,7 @@ struct Key {
   uint32_t edge() const { return static_cast<uint32_t>(field(0, 25)); }
   uint32_t lanes() const { return static_cast<uint32_t>(field(0, 5)) + 1; }
   uint32_t addresses() const { return static_cast<uint32_t>(field(5, 5)) + 1; }
-  uint32_t sectors() const { return static_cast<uint32_t>(field(10, 5)) + 1; }
+  uint32_t sectors() const { return static_cast<uint32_t>(field(10, 9)) + 1; }
   uint32_t allocation() const { return static_cast<uint32_t>(field(19, 12)); }
   uint32_t words() const { return static_cast<uint32_t>(field(5, 7)) + 1; }
   uint32_t wavefronts() const { return static_cast<uint32_t>(field(12, 5)) + 1; }
@@ -111,14 +112,24 @@ Graph Aggregate::graph(int64_t base, const Graph& host) const {
   Graph graph;
   std::copy(std::begin(host.not_analysed), std::end(host.not_analysed), std::begin(graph.not_analysed));
   graph.ended = true;
+  graph.barriers_known = true;
 
   std::map<Site, NodeSum> sums;
   for (const auto& [bits, count] : counts_) {
     const Key key(bits);
     if (key.of_edge() || key.count() == Count::kFindings) continue;
+    if (key.count() == Count::kBarrier) {
+      const int32_t pc = static_cast<int32_t>(base + int64_t{16} * key.instruction());
+      // Which barrier ordered what is not followed.
+      graph.barriers.push_back({pc, key.barrier(), count, -1});
+      continue;
+    }
     const bool second = key.space() == Space::kShared && key.asynchronous();
     add_node(key, count, &sums[{key.instruction(), second, key.space(), key.type()}]);
   }
+  std::sort(graph.barriers.begin(), graph.barriers.end(), [](const Barrier& a, const Barrier& b) {
+    return std::tie(a.pc, a.kind) < std::tie(b.pc, b.kind);
+  });
   std::map<std::pair<Space, uint32_t>, uint32_t> numbers;  // of nodes, by space and instruction
   for (auto& [site, sum] : sums) {
     Node& node = sum.node;
@@ -161,12 +172,18 @@ Graph Aggregate::graph(int64_t base, const Graph& host) const {
     const auto& [node, origin, label] = at;
     const bool ordered =
         (label == Label::kWarpDiffInst && !no_warp_order) || (label == Label::kBlock && !no_block_order);
-    // Waits for asynchronous copies are not followed.
     const auto copied = [](const Node& prior) {
       return prior.asynchronous && prior.space == Space::kShared && prior.type == AccessType::kWrite;
     };
-    const bool known = ordered && !copied(graph.nodes[static_cast<size_t>(origin)]) &&
-                       order_matters(graph.nodes[node].type, graph.nodes[static_cast<size_t>(origin)].type);
+    const auto is_known = [&] {
+      if (label == Label::kCold) return false;
+      const Node& prior = graph.nodes[static_cast<size_t>(origin)];
+      const bool copy = copied(prior);
+      if (copy && (found & gpu::kCopiesUnknown) != 0) return false;
+      if (label == Label::kThread) return copy;
+      return ordered && order_matters(graph.nodes[node].type, prior.type);
+    };
+    const bool known = is_known();
     graph.edges.push_back(
         {node, origin, label, sum.bytes, sum.count, known ? static_cast<int64_t>(sum.unordered) : -1});
   }

@@ -1,9 +1,10 @@
 // What the host and the patches of the GPU engine share: the state in device memory, what the host says of a
 // launch, and how counts are keyed. Plain data, usable from CUDA and C++.
 //
-// The engine lies behind the channel of its context. A launch that may use it has kGpuCandidate set in its
-// userdata; the first of its warps to run takes the engine, or leaves the launch to the host engine when
-// another launch has it. So a launch waits for nobody, and one engine a context is enough.
+// An engine lies behind a channel. A launch that may use it has kGpuCandidate set in its userdata, which then
+// is that channel and the slot; the first of its warps to run takes the engine, or leaves the launch to the
+// host engine when another launch has it. So a launch waits for nobody. Launches of several streams get
+// engines of their own, as far as there are any.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +32,29 @@ constexpr uint32_t kMultiprocessors = 192;  // more than any GPU has
 constexpr uint32_t kParameters = 1024;
 constexpr uint32_t kStates = 256;
 
+// Kernels of a graph share the slot of their replay. They are described behind the others and found by a key,
+// which lies in one of a few places.
+constexpr uint32_t kNodes = 4096;
+constexpr uint32_t kNodePlaces = 8;
+constexpr uint64_t node_key(uint32_t slot, uint32_t grid) { return uint64_t{slot + 1} << 32 | grid; }
+constexpr uint32_t first_node_place(uint32_t slot, uint32_t grid) {
+  return (slot * 0x9e3779b1u + grid) % (kNodes / kNodePlaces) * kNodePlaces;
+}
+
 constexpr uint32_t kMostRanges = 2048;
 constexpr uint32_t kBlocksPerMultiprocessor = 32;
 constexpr uint32_t kWarpsPerBlock = 32;
+constexpr uint32_t kThreadsPerMultiprocessor = 2048;
 // Shared memory of a multiprocessor, and what the system keeps of it for each block.
 constexpr uint32_t kSharedBytes = 228 * 1024;
 constexpr uint32_t kReservedShared = 1024;
 
 // An entry of the shadow, one for each unit of memory:
 //   lane 5 | warp 5 | instruction (pc_bits) | clock | block (block_bits) | generation 6
+// The clock's highest bit marks asynchronous copies into shared memory, where there are any; below it stands
+// then how many groups of copies the warp had committed.
+// Blocks are numbered through the grid or, where there are clusters, through the cluster and then the grid of
+// clusters.
 // Entries of another generation than the launch's are cold. Generation 0 is never used.
 constexpr unsigned kInstructionShift = 10;
 constexpr unsigned kGenerationShift = 58;
@@ -49,6 +64,11 @@ constexpr uint32_t kGenerations = 63;
 constexpr unsigned kPageEntriesBits = 19;
 constexpr uint64_t kPageBytes = uint64_t{8} << kPageEntriesBits;
 constexpr unsigned kPageShift = 22;
+
+// Local memory has its shadow in such pages too, as if it lay far above all addresses: the units at one
+// offset of all resident threads side by side, then those at the next.
+constexpr uint64_t kLocalUnits = uint64_t{1} << 51;
+constexpr uint64_t kLocalThreads = uint64_t{kMultiprocessors} * kThreadsPerMultiprocessor;
 
 // The directory finds the page of a unit: key above kDirectoryShift, number of the page (its address in units
 // of kPageBytes) below; number 0: being made.
@@ -72,10 +92,14 @@ struct alignas(128) Parameters {
   uint8_t pc_bits;
   uint8_t global_shift, shared_shift;  // log2 of the tracking unit
   uint8_t synchronises;                // has barriers: 1; has __syncwarp, too: 2
+  uint8_t local_shift;                 // likewise, for local memory
+  uint8_t local;                       // accesses local memory: 1
+  uint16_t cluster[3];                 // its shape in blocks
   uint32_t shared;                     // accesses shared memory: 1
   uint32_t range_count;
   const Range* ranges;     // pinned host memory
   uint64_t range_version;  // differs when the ranges differ
+  uint64_t copies;         // Copies of all warps; 0: there are no asynchronous copies
   uint64_t shared_shadow;  // kSharedBytes >> shared_shift entries for each multiprocessor
 };
 
@@ -95,7 +119,16 @@ struct alignas(128) State {
   uint64_t shared_shadow;
   uint64_t blocks;
   uint32_t threads;  // of a block
+  uint32_t local_shift;
+  uint32_t local;         // 1: has a shadow of local memory
+  uint32_t cluster_bits;  // of a block's number within its cluster; 0: no clusters
+  uint16_t cluster[4];    // shape in blocks
+  uint32_t copy_flag;     // marks asynchronous copies, in the clock; 0: they are not followed
+  uint64_t copies;        // Copies of all warps
+  uint32_t grid;          // id, of a kernel in a graph
+  uint32_t place;         // of its description
 };
+static_assert(sizeof(State) == 128, "a multiprocessor's cache has all of it or nothing");
 
 // Of a resident block.
 struct Block {
@@ -106,6 +139,20 @@ struct alignas(32) Warp {
   uint32_t clock;                        // block barriers passed
   uint32_t events;                       // full __syncwarp since the last of them
   uint32_t at_barrier, at_sync, exited;  // lanes
+};
+
+// The asynchronous copies of a warp: groups that it has committed, and the last waits, each of which
+// completed the copies issued before so many commits. As in the host engine.
+constexpr uint32_t kWaitsKept = 16;
+constexpr uint32_t kGroupsKept = 64;
+struct alignas(16) Copies {
+  uint32_t commits;
+  uint32_t waits;      // in the list
+  uint32_t forgotten;  // completed by waits that are no longer in the list
+  uint32_t at_exit;    // what was completed when lanes of the warp ended
+  struct {
+    uint32_t before, clock;
+  } wait[2 * kWaitsKept];
 };
 
 struct Counter {
@@ -129,19 +176,22 @@ enum Finding : uint32_t {
   kPartialSync = 32,     // order within warps not known
   kClockSaturated = 64,  // order partly not known
   kLocalAccess = 128,    // local memory in a kernel that seemed to have none
+  kCopiesUnknown = 256,  // when asynchronous copies are complete
   kNotExact = kFineAccess | kFarCode | kOutOfPages | kSharedOverrun | kLocalAccess,
 };
 
 // Lives in device memory, behind the channel.
 struct Engine {
-  const Parameters* parameters;   // pinned host memory, by slot % kParameters
-  unsigned long long* decisions;  // by slot: a Decision, and above it the threads that ended on the host's
-  const uint64_t* pages;          // pinned host memory: addresses of zeroed pages
-  const uint32_t* page_count;     // pinned host memory
-  Block* block_states;            // kBlocksPerMultiprocessor for each multiprocessor
-  Warp* warps;                    // kWarpsPerBlock for each of those
-  uint32_t* locks;                // by multiprocessor
-  uint32_t* used;                 // numbers of the counters in use
+  const Parameters* parameters;  // pinned host memory: kParameters by slot, then those of kernels in graphs
+  const uint64_t* node_keys;     // pinned host memory
+  // As many: a Decision; above it the threads that ended on the host's, or for a kernel of a graph its key.
+  unsigned long long* decisions;
+  const uint64_t* pages;       // pinned host memory: addresses of zeroed pages
+  const uint32_t* page_count;  // pinned host memory
+  Block* block_states;         // kBlocksPerMultiprocessor for each multiprocessor
+  Warp* warps;                 // kWarpsPerBlock for each of those
+  uint32_t* locks;             // by multiprocessor
+  uint32_t* used;              // numbers of the counters in use
   // What follows changes.
   alignas(128) uint32_t owner;  // tag of the launch that has the engine; 0: none
   uint32_t pages_taken;
@@ -160,6 +210,7 @@ enum class Count : uint32_t {
   kExecutions = 4,  // node
   kAllocation = 5,  // node: bytes in an allocation, of executions that touched several
   kLaneBytes = 6,   // node: bytes, of executions whose lanes have different sizes
+  kBarrier = 7,     // executions of what synchronises
   kFindings = 8,
 };
 
@@ -177,8 +228,8 @@ constexpr uint64_t edge_count(Count count, Space space, uint32_t instruction, ui
 }
 
 // count:4 at 60 | size:3 at 57 | space:2 at 55 | type:2 at 53 | asynchronous:1 at 52 | lane sizes differ:1 at
-// 51 | instruction:20 at 31 | facts:31 facts: global: allocation + 1:12 at 19 | sectors - 1:5 at 10 |
-// addresses - 1:5 at 5 | lanes - 1:5
+// 51 | instruction:20 at 31 | facts:31
+// facts: global and local: allocation + 1:12 at 19 | sectors - 1:9 at 10 | addresses - 1:5 at 5 | lanes - 1:5
 //        shared: ideal - 1:2 at 17 | wavefronts - 1:5 at 12 | words - 1:7 at 5 | lanes - 1:5
 constexpr uint64_t node_count(Count count, Space space, AccessType type, bool asynchronous, bool sizes,
                               uint32_t instruction, unsigned size_shift, uint32_t facts) {
@@ -192,6 +243,12 @@ constexpr uint32_t global_facts(uint32_t lanes, uint32_t addresses, uint32_t sec
 }
 constexpr uint32_t shared_facts(uint32_t lanes, uint32_t words, uint32_t wavefronts, uint32_t ideal) {
   return (ideal - 1) << 17 | (wavefronts - 1) << 12 | (words - 1) << 5 | (lanes - 1);
+}
+
+// count:4 at 60 | kind:2 at 55 | instruction:20 at 31
+constexpr uint64_t barrier_count(BarrierKind kind, uint32_t instruction) {
+  return static_cast<uint64_t>(Count::kBarrier) << 60 | static_cast<uint64_t>(kind) << 55 |
+         static_cast<uint64_t>(instruction) << 31;
 }
 
 // Records by which counts leave the GPU, in the ring like all others: key in `address`, count in `value`. The

@@ -37,7 +37,8 @@ std::unique_ptr<Context> Context::create(CUcontext handle, CUdevice device, int 
   context->image_.ring = ring;
   context->image_.mask = ring_bytes - 1;
   context->image_.consumed = consumed;
-  context->image_.limit = ring_bytes;
+  context->image_.counters = reinterpret_cast<RingCounters*>(context->channel_ + kRingCountersOffset);
+  context->counters_.limit = ring_bytes;
   context->drain_ = std::make_unique<Drain>(ring, ring_bytes, consumed, &context->slots_, output);
   context->drain_->start(device_facts, device);
   return context;
@@ -51,6 +52,8 @@ bool Context::prepare(std::string* error) {
   SanitizerResult result = api.GetStreamHandle(handle_, nullptr, &stream);
   if (result == SANITIZER_SUCCESS)
     result = api.MemcpyHostToDeviceAsync(channel_, &image_, sizeof image_, stream);
+  if (result == SANITIZER_SUCCESS)
+    result = api.MemcpyHostToDeviceAsync(image_.counters, &counters_, sizeof counters_, stream);
   // Other streams do not wait for the default one.
   if (result == SANITIZER_SUCCESS) result = api.StreamSynchronize(stream);
   prepared_ = result == SANITIZER_SUCCESS;

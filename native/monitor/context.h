@@ -9,7 +9,7 @@
 #include <string>
 
 #include "monitor/drain.h"
-#include "monitor/gpu_engine.h"
+#include "monitor/gpu_engines.h"
 #include "monitor/launch.h"
 #include "monitor/output.h"
 #include "patches/channel.h"
@@ -32,9 +32,9 @@ class Context {
   Drain& drain() { return *drain_; }
   const void* userdata(uint32_t slot) const { return channel_ + slot; }
   // Null unless launches may be analysed on the GPU.
-  const std::shared_ptr<GpuEngine>& gpu() const { return gpu_; }
+  GpuEngines* gpu() const { return gpu_.get(); }
   void use_gpu(uint64_t budget) {
-    gpu_ = std::make_shared<GpuEngine>(handle_, reinterpret_cast<uint64_t>(channel_), budget);
+    gpu_ = std::make_unique<GpuEngines>(handle_, image_, reinterpret_cast<uint64_t>(channel_), budget);
   }
 
   // A small number for a stream, in the order of their appearance; 0 is the default stream.
@@ -47,12 +47,14 @@ class Context {
   const CUcontext handle_;
   const int id_;
   char* channel_ = nullptr;  // device memory
-  Channel image_ = {};       // what it is to hold
+  // What it is to hold.
+  Channel image_ = {};
+  RingCounters counters_ = {};
   std::mutex preparing_;
   bool prepared_ = false;
   LaunchSlots slots_;
   std::unique_ptr<Drain> drain_;
-  std::shared_ptr<GpuEngine> gpu_;
+  std::unique_ptr<GpuEngines> gpu_;
   std::mutex mutex_;
   std::map<CUstream, int> streams_;
   int next_stream_ = 1;

@@ -11,6 +11,9 @@ constexpr unsigned char kCudaEntry = 0x10;  // in st_other: the function is a ke
 constexpr const char kReservedSection[] = ".nv.shared.reserved.0";
 constexpr uint64_t kReservedShared = 1024;
 constexpr const char kSharedPrefix[] = ".nv.shared.";
+constexpr const char kInfoSection[] = ".nv.info";
+constexpr uint8_t kSizedValue = 4;  // an attribute with a value of a length of its own
+constexpr uint8_t kMinStackSize = 0x12;
 
 class Image {
  public:
@@ -50,7 +53,37 @@ void read_symbols(const Image& image, const Elf64_Shdr& table, const Elf64_Shdr&
   }
 }
 
+// What the compiler says of the kernels: attributes of four bytes (format, attribute, value or its length),
+// some with a value behind. Symbols are given by their number.
+void read_info(const Image& image, const Elf64_Shdr& info, const Elf64_Shdr& symbols,
+               const Elf64_Shdr& strings, Cubin* cubin) {
+  struct Attribute {
+    uint8_t format, number;
+    uint16_t length;
+  } attribute;
+  for (uint64_t at = 0; at + sizeof attribute <= info.sh_size; at += sizeof attribute) {
+    if (!image.read(info.sh_offset + at, &attribute)) return;
+    if (attribute.format != kSizedValue) continue;
+    struct {
+      uint32_t symbol, bytes;
+    } stack;
+    Elf64_Sym symbol;
+    if (attribute.number == kMinStackSize && attribute.length == sizeof stack &&
+        image.read(info.sh_offset + at + sizeof attribute, &stack) &&
+        stack.symbol < symbols.sh_size / sizeof symbol &&
+        image.read(symbols.sh_offset + stack.symbol * sizeof symbol, &symbol))
+      cubin->stacks.emplace_back(image.string(strings, symbol.st_name), stack.bytes);
+    at += attribute.length;
+  }
+}
+
 }  // namespace
+
+uint32_t Cubin::stack_of(const std::string& kernel) const {
+  for (const auto& [symbol, bytes] : stacks)
+    if (symbol == kernel) return bytes;
+  return kUnknownStack;
+}
 
 uint64_t Cubin::static_shared_of(const std::string& kernel) const {
   for (const auto& [symbol, bytes] : static_shared) {
@@ -74,12 +107,17 @@ Cubin parse_cubin(const void* data, size_t size) {
     if (!image.read(header.e_shoff + i * sizeof section, &section)) return cubin;
     sections.push_back(section);
   }
+  const Elf64_Shdr* symbols = nullptr;
+  for (const Elf64_Shdr& section : sections)
+    if (section.sh_type == SHT_SYMTAB && section.sh_link < sections.size()) symbols = &section;
   for (const Elf64_Shdr& section : sections) {
-    if (section.sh_type == SHT_SYMTAB && section.sh_link < sections.size()) {
+    if (&section == symbols) {
       read_symbols(image, section, sections[section.sh_link], &cubin);
     } else if (header.e_shstrndx < sections.size()) {
       const std::string name = image.string(sections[header.e_shstrndx], section.sh_name);
-      if (name == kReservedSection) {
+      if (name == kInfoSection && symbols != nullptr) {
+        read_info(image, section, *symbols, sections[symbols->sh_link], &cubin);
+      } else if (name == kReservedSection) {
         cubin.reserves_shared = true;
       } else if (name.rfind(kSharedPrefix, 0) == 0) {
         cubin.static_shared.emplace_back(name.substr(sizeof kSharedPrefix - 1), section.sh_size);

@@ -57,9 +57,10 @@ uint8_t copy_size(uint64_t high) {
 void CodeFacts::operator|=(const CodeFacts& other) {
   global_sizes |= other.global_sizes;
   shared_sizes |= other.shared_sizes;
-  local |= other.local;
+  local_sizes |= other.local_sizes;
   barriers |= other.barriers;
   warp_syncs |= other.warp_syncs;
+  copies |= other.copies;
 }
 
 CodeFacts decode_instructions(const void* code, size_t bytes) {
@@ -80,6 +81,7 @@ CodeFacts decode_instructions(const void* code, size_t bytes) {
       case kSt:
         facts.global_sizes |= size_of(high);
         facts.shared_sizes |= size_of(high);
+        facts.local_sizes |= size_of(high);
         break;
       case kLdg:
       case kStg:
@@ -97,6 +99,7 @@ CodeFacts decode_instructions(const void* code, size_t bytes) {
         // One that fills with zeros may bring any number of bytes.
         facts.global_sizes |= high >> kZeroFill & 1 ? 1 : copy_size(high);
         facts.shared_sizes |= copy_size(high);
+        facts.copies = true;
         break;
       case kAtom:
       case kAtomCas:
@@ -116,7 +119,7 @@ CodeFacts decode_instructions(const void* code, size_t bytes) {
         break;
       case kLdl:
       case kStl:
-        facts.local = true;
+        facts.local_sizes |= size_of(high);
         break;
       case kBar:
         facts.barriers = true;

@@ -11,9 +11,10 @@ namespace cuvein {
 struct CodeFacts {
   uint8_t global_sizes = 0;
   uint8_t shared_sizes = 0;
-  bool local = false;     // accesses local memory
+  uint8_t local_sizes = 0;
   bool barriers = false;  // of the block
   bool warp_syncs = false;
+  bool copies = false;  // asynchronous ones into shared memory
 
   void operator|=(const CodeFacts& other);
 };

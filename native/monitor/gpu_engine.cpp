@@ -12,10 +12,11 @@ namespace {
 
 using gpu::kMultiprocessors;
 constexpr uint32_t kMostPages = 1u << (gpu::kDirectoryBits - 1);
-constexpr uint32_t kSparePages = 32;  // for memory that nobody told of
+constexpr uint32_t kSparePages = 32;
 constexpr uint32_t kPagesAtATime = 32;
 constexpr size_t kRangeLists = 64;
-constexpr unsigned kFewestClockBits = 8;
+constexpr unsigned kFewestClockBits = 9;
+constexpr uint32_t kNoPlace = ~0u;
 
 constexpr const char* kNoMemory = "its memory did not suffice";
 
@@ -25,45 +26,91 @@ unsigned bits_for(uint64_t values) {
   return values <= 1 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(values - 1));
 }
 
-uint64_t blocks_of(const Launch& launch) {
-  return uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+uint64_t product(const uint32_t (&size)[3]) { return uint64_t{size[0]} * size[1] * size[2]; }
+
+// Of the numbers of blocks in shadow entries.
+unsigned block_bits(const Launch& launch) {
+  const uint64_t cluster = product(launch.cluster);
+  return bits_for((product(launch.grid) / cluster) << bits_for(cluster));
 }
 
 }  // namespace
 
+void GpuEngine::claim(CUstream stream) {
+  std::lock_guard<std::mutex> lock(open_mutex_);
+  ++open_[normal(stream)];
+}
+
+void GpuEngine::unclaim(CUstream stream) {
+  std::lock_guard<std::mutex> lock(open_mutex_);
+  release(stream);
+}
+
+// With open_mutex_.
+void GpuEngine::release(CUstream stream) {
+  const auto found = open_.find(normal(stream));
+  if (found != open_.end() && --found->second == 0) open_.erase(found);
+}
+
+bool GpuEngine::serves_only(CUstream stream) const {
+  std::lock_guard<std::mutex> lock(open_mutex_);
+  return open_.size() == 1 && open_.begin()->first == normal(stream);
+}
+
+bool GpuEngine::idle() const {
+  std::lock_guard<std::mutex> lock(open_mutex_);
+  return open_.empty();
+}
+
 bool GpuEngine::allocate(uint64_t bytes, void** memory, bool zero, Sanitizer_StreamHandle stream) {
   Sanitizer& api = sanitizer();
-  if (api.Alloc(context_, memory, bytes) != SANITIZER_SUCCESS) return false;
-  allocated_ += bytes;
+  if (budget_->taken + bytes > budget_->most || api.Alloc(context_, memory, bytes) != SANITIZER_SUCCESS)
+    return false;
+  budget_->taken += bytes;
   return !zero || api.Memset(*memory, 0, bytes, stream) == SANITIZER_SUCCESS;
 }
 
+std::string GpuEngine::prepare(Sanitizer_StreamHandle stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!prepared_ && !failed_) failed_ = !make(stream);
+  return failed_ ? kNoMemory : "";
+}
+
 // Memory that does not depend on the program, at the first launch.
-bool GpuEngine::prepare(Sanitizer_StreamHandle stream, std::string* reason) {
-  if (prepared_) return true;
-  *reason = kNoMemory;
-  if (failed_) return false;
-  failed_ = true;
+bool GpuEngine::make(Sanitizer_StreamHandle stream) {
   Sanitizer& api = sanitizer();
+  if (base_ == 0) {
+    void* memory = nullptr;
+    if (!allocate(kChannelAlignment + gpu::kMemoryBytes, &memory, false, stream)) return false;
+    const uint64_t address = reinterpret_cast<uint64_t>(memory);
+    base_ = (address + kChannelAlignment - 1) / kChannelAlignment * kChannelAlignment;
+    if (api.MemcpyHostToDeviceAsync(reinterpret_cast<void*>(base_), const_cast<Channel*>(&channel_),
+                                    sizeof channel_, stream) != SANITIZER_SUCCESS)
+      return false;
+  }
   void* host = nullptr;
   constexpr uint64_t places = uint64_t{kMultiprocessors} * gpu::kBlocksPerMultiprocessor;
   constexpr uint64_t counters = uint64_t{gpu::kCopies} * gpu::kCounters;
-  constexpr uint64_t kParameterBytes = sizeof(gpu::Parameters) * gpu::kParameters;
+  constexpr uint32_t kDescribed = gpu::kParameters + gpu::kNodes;
+  constexpr uint64_t kParameterBytes = sizeof(gpu::Parameters) * kDescribed;
+  constexpr uint64_t kKeyBytes = sizeof(uint64_t) * gpu::kNodes;
   constexpr uint64_t kPageListBytes = kMostPages * sizeof(uint64_t);
   constexpr uint64_t kRangeBytes = sizeof(gpu::Range) * gpu::kMostRanges * kRangeLists;
-  const uint64_t host_bytes = kParameterBytes + kPageListBytes + kRangeBytes + 128;
+  const uint64_t host_bytes = kParameterBytes + kKeyBytes + kPageListBytes + kRangeBytes + 128;
   if (api.AllocHost(context_, &host, host_bytes) != SANITIZER_SUCCESS) return false;
   std::memset(host, 0, host_bytes);
   char* at = static_cast<char*>(host);
   parameters_ = reinterpret_cast<gpu::Parameters*>(at);
-  pages_ = reinterpret_cast<uint64_t*>(at += kParameterBytes);
+  node_keys_ = reinterpret_cast<uint64_t*>(at += kParameterBytes);
+  pages_ = reinterpret_cast<uint64_t*>(at += kKeyBytes);
   range_memory_ = reinterpret_cast<gpu::Range*>(at += kPageListBytes);
   page_count_ = reinterpret_cast<uint32_t*>(at += kRangeBytes);
   ranges_.resize(kRangeLists);
-  described_.resize(gpu::kParameters);
+  described_.resize(kDescribed);
 
   gpu::Engine engine = {};
   engine.parameters = parameters_;
+  engine.node_keys = node_keys_;
   engine.pages = pages_;
   engine.page_count = page_count_;
   const auto device = [&](auto** pointer, uint64_t count) {
@@ -72,17 +119,14 @@ bool GpuEngine::prepare(Sanitizer_StreamHandle stream, std::string* reason) {
     *pointer = static_cast<std::remove_reference_t<decltype(*pointer)>>(memory);
     return true;
   };
-  if (!device(&engine.decisions, kLaunchSlots) || !device(&engine.block_states, places) ||
+  if (!device(&engine.decisions, kDescribed) || !device(&engine.block_states, places) ||
       !device(&engine.warps, places * gpu::kWarpsPerBlock) || !device(&engine.locks, kMultiprocessors) ||
       !device(&engine.used, counters))
     return false;
-  void* memory = reinterpret_cast<void*>(channel_ + gpu::kEngineOffset);
+  void* memory = reinterpret_cast<void*>(base_ + gpu::kEngineOffset);
   if (api.Memset(memory, 0, gpu::kMemoryBytes - gpu::kEngineOffset, stream) != SANITIZER_SUCCESS ||
-      api.MemcpyHostToDeviceAsync(reinterpret_cast<void*>(channel_ + gpu::kEngineOffset), &engine,
-                                  sizeof engine, stream) != SANITIZER_SUCCESS)
+      api.MemcpyHostToDeviceAsync(memory, &engine, sizeof engine, stream) != SANITIZER_SUCCESS)
     return false;
-  reason->clear();
-  failed_ = false;
   prepared_ = true;
   return true;
 }
@@ -95,7 +139,7 @@ const GpuEngine::Span& GpuEngine::span(const Launch& launch) {
   const CubinFunction* self = nullptr;
   for (const CubinFunction& function : code.cubin.functions)
     if (function.symbol == entry.kernel->mangled) self = &function;
-  Span span{launch.entry, 0, 0, {}};
+  Span span{launch.entry, 0, 0, {}, code.cubin.stack_of(entry.kernel->mangled)};
   int64_t low = 0, high = 0;
   const auto include = [&](const CubinFunction& function, int64_t start) {
     low = std::min(low, start);
@@ -118,9 +162,15 @@ const GpuEngine::Span& GpuEngine::span(const Launch& launch) {
   return spans_.emplace(launch.entry.get(), span).first->second;
 }
 
-// Whether no admitted launch may run beside this one.
-bool GpuEngine::alone(const Launch& launch) const {
-  return open_.empty() || (open_.size() == 1 && open_.begin()->first == normal(launch.stream_handle));
+// Pages that launches so far may have taken, and some for memory that nobody told of.
+uint64_t GpuEngine::wanted_pages() const { return known_pages_.size() + local_pages_ + kSparePages; }
+
+// Where in its window a thread's local memory lies is not known, so each kernel may need pages of its own.
+void GpuEngine::count_local_pages(const Launch& launch, const Span& code) {
+  const unsigned shift = unit_shift(code.facts.local_sizes);
+  if (!known_stacks_.emplace(launch.entry.get(), shift).second) return;
+  const uint64_t units = (code.stack >> shift) + 1;
+  local_pages_ += (units * gpu::kLocalThreads >> gpu::kPageEntriesBits) + 2;
 }
 
 bool GpuEngine::provide_pages(const Launch& launch, unsigned shift, Sanitizer_StreamHandle stream,
@@ -141,14 +191,14 @@ bool GpuEngine::provide_pages(const Launch& launch, unsigned shift, Sanitizer_St
     known_list_ = launch.allocations.get();
     known_shift_ = shift;
   }
-  const uint64_t wanted = known_pages_.size() + kSparePages;
+  const uint64_t wanted = wanted_pages();
   const uint32_t there = *page_count_;
   if (there >= wanted) return true;
   *reason = kNoMemory;
   const uint64_t more = std::max<uint64_t>(wanted - there, kPagesAtATime);
   const uint64_t bytes = (more + 1) * gpu::kPageBytes;
-  if (there + more > kMostPages || allocated_ + bytes > budget_) return false;
-  if (!alone(launch)) {
+  if (there + more > kMostPages || budget_->taken + bytes > budget_->most) return false;
+  if (!serves_only(launch.stream_handle)) {
     *reason = "its memory had to grow while another stream used it";
     return false;
   }
@@ -171,11 +221,11 @@ bool GpuEngine::provide_generation(const Launch& launch, Sanitizer_StreamHandle 
     ++generation_;
     return true;
   }
-  if (!alone(launch)) {
+  if (!serves_only(launch.stream_handle)) {
     *reason = "its memory had to be cleared while another stream used it";
     return false;
   }
-  uint64_t left = (known_pages_.size() + kSparePages) * gpu::kPageBytes;
+  uint64_t left = wanted_pages() * gpu::kPageBytes;
   for (const auto& [address, bytes] : page_regions_) {
     const uint64_t here = std::min(bytes, left);
     if (here != 0 &&
@@ -214,41 +264,88 @@ int GpuEngine::provide_ranges(const Launch& launch) {
   return free;
 }
 
+// For those who issue asynchronous copies.
+void* GpuEngine::provide_copies(Sanitizer_StreamHandle stream) {
+  if (copies_ == nullptr) {
+    constexpr uint64_t places = uint64_t{kMultiprocessors} * gpu::kBlocksPerMultiprocessor;
+    constexpr uint64_t bytes = places * gpu::kWarpsPerBlock * sizeof(gpu::Copies);
+    if (!allocate(bytes, &copies_, false, stream)) copies_ = nullptr;
+  }
+  return copies_;
+}
+
 void* GpuEngine::provide_shared(unsigned shift, Sanitizer_StreamHandle stream) {
   void*& memory = shared_[std::min(shift, 2u)];
   if (memory == nullptr) {
     const uint64_t bytes = uint64_t{kMultiprocessors} * (gpu::kSharedBytes >> std::min(shift, 2u)) * 8;
-    if (allocated_ + bytes > budget_ || !allocate(bytes, &memory, false, stream)) memory = nullptr;
+    if (!allocate(bytes, &memory, false, stream)) memory = nullptr;
   }
   return memory;
 }
 
+// Where the launch can be described; kNoPlace: nowhere.
+uint32_t GpuEngine::find_place(const Launch& launch, uint32_t slot) const {
+  if (!launch.graph) {
+    const uint32_t place = slot % gpu::kParameters;
+    return described_[place] ? kNoPlace : place;
+  }
+  const uint32_t first = gpu::kParameters + gpu::first_node_place(slot, launch.grid_id);
+  for (uint32_t place = first; place < first + gpu::kNodePlaces; ++place)
+    if (!described_[place]) return place;
+  return kNoPlace;
+}
+
+// Takes notice of launches that have ended.
+void GpuEngine::settle() {
+  std::vector<Past> past;
+  {
+    std::lock_guard<std::mutex> lock(open_mutex_);
+    past.swap(past_);
+  }
+  for (const Past& launch : past) {
+    described_[launch.place] = false;
+    if (launch.place >= gpu::kParameters)
+      __atomic_store_n(node_keys_ + (launch.place - gpu::kParameters), 0, __ATOMIC_RELEASE);
+    --ranges_[static_cast<size_t>(launch.ranges)].users;
+    if (cleared_before_ != 0 && launch.stream == cleared_on_ && launch.sequence >= cleared_before_)
+      cleared_before_ = 0;
+  }
+}
+
 std::string GpuEngine::admit(Launch* launch, uint32_t slot, Sanitizer_StreamHandle stream) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (launch->graph) return "it is part of a CUDA graph";
-  if (uint64_t{launch->cluster[0]} * launch->cluster[1] * launch->cluster[2] > 1)
-    return "its blocks form clusters";
+  std::string reason = prepare(stream);
+  if (reason.empty()) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    settle();
+    reason = describe(launch, slot, stream);
+  }
+  if (!reason.empty()) unclaim(launch->stream_handle);
+  return reason;
+}
+
+std::string GpuEngine::describe(Launch* launch, uint32_t slot, Sanitizer_StreamHandle stream) {
   const Span& code = span(*launch);
-  if (code.facts.local) return "it uses local memory";
+  const bool local = code.facts.local_sizes != 0 && code.stack != 0;
+  if (local && code.stack == kUnknownStack) return "the size of its stack is not known";
   if (code.bits > gpu::kMostInstructionBits) return "its code is spread too widely";
-  const unsigned block_bits = bits_for(blocks_of(*launch));
-  const bool synchronises = code.facts.barriers || code.facts.warp_syncs;
-  if (gpu::kInstructionShift + code.bits + block_bits + (synchronises ? kFewestClockBits : 0) >
+  const bool clocked = code.facts.barriers || code.facts.warp_syncs || code.facts.copies;
+  if (gpu::kInstructionShift + code.bits + block_bits(*launch) + (clocked ? kFewestClockBits : 0) >
       gpu::kGenerationShift)
     return "it has too many blocks for its code";
   if (!launch->allocations) return "allocations are not known";
-  std::string reason;
-  if (!prepare(stream, &reason)) return reason;
-  const uint32_t place = slot % gpu::kParameters;
-  if (described_[place]) return "too many launches were under way";
+  const uint32_t place = find_place(*launch, slot);
+  if (place == kNoPlace) return "too many launches were under way";
   const CUstream own = normal(launch->stream_handle);
   if (cleared_before_ != 0 && cleared_on_ != own) return "its memory was being prepared on another stream";
   const unsigned global_shift = unit_shift(code.facts.global_sizes);
   const unsigned shared_shift = unit_shift(code.facts.shared_sizes);
   void* shared = provide_shared(shared_shift, stream);
-  if (shared == nullptr) return kNoMemory;
+  void* copies = code.facts.copies ? provide_copies(stream) : nullptr;
+  if (shared == nullptr || (code.facts.copies && copies == nullptr)) return kNoMemory;
   const int ranges = provide_ranges(*launch);
   if (ranges < 0) return "memory was allocated and freed too often while launches were under way";
+  std::string reason;
+  if (local) count_local_pages(*launch, code);
   if (!provide_pages(*launch, global_shift, stream, &reason) || !provide_generation(*launch, stream, &reason))
     return reason;
 
@@ -258,30 +355,34 @@ std::string GpuEngine::admit(Launch* launch, uint32_t slot, Sanitizer_StreamHand
   given.pc_bits = static_cast<uint8_t>(code.bits);
   given.global_shift = static_cast<uint8_t>(global_shift);
   given.shared_shift = static_cast<uint8_t>(shared_shift);
+  given.local_shift = static_cast<uint8_t>(unit_shift(code.facts.local_sizes));
+  given.local = local;
+  for (int i = 0; i < 3; ++i) given.cluster[i] = static_cast<uint16_t>(launch->cluster[i]);
   given.shared = code.facts.shared_sizes != 0;
   given.synchronises = code.facts.warp_syncs ? 2 : code.facts.barriers ? 1 : 0;
   Ranges& used = ranges_[static_cast<size_t>(ranges)];
   given.range_count = used.count;
   given.ranges = range_memory_ + static_cast<size_t>(ranges) * gpu::kMostRanges;
   given.range_version = used.version;
+  given.copies = reinterpret_cast<uint64_t>(copies);
   given.shared_shadow = reinterpret_cast<uint64_t>(shared);
+  if (launch->graph)
+    __atomic_store_n(node_keys_ + (place - gpu::kParameters), gpu::node_key(slot, launch->grid_id),
+                     __ATOMIC_RELEASE);
   __atomic_thread_fence(__ATOMIC_RELEASE);
   ++used.users;
   described_[place] = true;
-  ++open_[own];
   launch->code_base = code.base;
   launch->ranges_used = ranges;
+  launch->described_at = place;
   return "";
 }
 
 void GpuEngine::ended(const Launch& launch) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  described_[launch.slot % gpu::kParameters] = false;
-  --ranges_[static_cast<size_t>(launch.ranges_used)].users;
   const CUstream own = normal(launch.stream_handle);
-  const auto found = open_.find(own);
-  if (found != open_.end() && --found->second == 0) open_.erase(found);
-  if (cleared_before_ != 0 && own == cleared_on_ && launch.sequence >= cleared_before_) cleared_before_ = 0;
+  std::lock_guard<std::mutex> lock(open_mutex_);
+  past_.push_back({launch.described_at, launch.ranges_used, own, launch.sequence});
+  release(own);
 }
 
 }  // namespace cuvein

@@ -1,8 +1,9 @@
-// The host's side of the GPU engine of one context: its memory, and which launches it may take.
+// The host's side of a GPU engine: its memory, and which launches it may take.
 #pragma once
 
 #include <sanitizer.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -15,29 +16,58 @@
 #include "model/gpu_engine.h"
 #include "monitor/launch.h"
 #include "monitor/modules.h"
+#include "patches/channel.h"
 
 namespace cuvein {
 
+// Bytes of device memory that the engines of a context may take, and have taken.
+struct Budget {
+  const uint64_t most;
+  std::atomic<uint64_t> taken{0};
+};
+
 class GpuEngine {
  public:
-  // `channel`: where the context's channel lies on the device. `budget`: bytes of shadow at most.
-  GpuEngine(CUcontext context, uint64_t channel, uint64_t budget)
-      : context_(context), channel_(channel), budget_(budget) {}
+  // `channel` is what the engine's channel holds; it lies on the device at `base`, or at 0: nowhere yet.
+  GpuEngine(CUcontext context, const Channel& channel, uint64_t base, std::shared_ptr<Budget> budget)
+      : context_(context), channel_(channel), base_(base), budget_(std::move(budget)) {}
 
-  // Describes the launch to the device, which then decides. Not empty: the reason why the host engine has to
-  // take it. Nothing waits; what there is to prepare is put into the launch's stream.
+  // A launch of the stream is about to be admitted: it counts as open.
+  void claim(CUstream stream);
+  void unclaim(CUstream stream);  // it is not
+  // No launch is open but of this stream.
+  bool serves_only(CUstream stream) const;
+  bool idle() const;
+
+  // Describes a claimed launch to the device, which then decides. Not empty: the reason why the host engine
+  // has to take it. Nothing waits; what there is to prepare is put into the launch's stream.
   std::string admit(Launch* launch, uint32_t slot, Sanitizer_StreamHandle stream);
 
-  // An admitted launch is over.
+  // Makes sure that there is an engine on the device; not empty: the reason why there is none.
+  std::string prepare(Sanitizer_StreamHandle stream);
+
+  // What the patches are told of a launch, or of all kernels of a replay; of a prepared engine.
+  const void* userdata(uint32_t slot, bool replay) const {
+    return reinterpret_cast<const void*>(base_ + slot + kGpuCandidate + (replay ? kReplay : 0));
+  }
+
+  // An admitted launch is over. Waits for nobody.
   void ended(const Launch& launch);
 
  private:
+  struct Past {
+    uint32_t place;
+    int ranges;
+    CUstream stream;
+    uint32_t sequence;
+  };
   // Where the code lies that a kernel may run.
   struct Span {
     std::shared_ptr<const Entry> entry;
     int64_t base;  // from the kernel's entry
     unsigned bits;
     CodeFacts facts;
+    uint32_t stack;  // bytes of local memory a thread
   };
   struct Ranges {
     std::shared_ptr<const AllocationList> list;
@@ -46,24 +76,36 @@ class GpuEngine {
     uint32_t users = 0;
   };
 
-  bool prepare(Sanitizer_StreamHandle stream, std::string* reason);
+  bool make(Sanitizer_StreamHandle stream);
+  std::string describe(Launch* launch, uint32_t slot, Sanitizer_StreamHandle stream);
+  void settle();
+  void release(CUstream stream);
+  uint32_t find_place(const Launch& launch, uint32_t slot) const;
   bool allocate(uint64_t bytes, void** memory, bool zero, Sanitizer_StreamHandle stream);
   const Span& span(const Launch& launch);
-  bool alone(const Launch& launch) const;
   bool provide_pages(const Launch& launch, unsigned shift, Sanitizer_StreamHandle stream,
                      std::string* reason);
   bool provide_generation(const Launch& launch, Sanitizer_StreamHandle stream, std::string* reason);
   int provide_ranges(const Launch& launch);
+  void count_local_pages(const Launch& launch, const Span& code);
+  uint64_t wanted_pages() const;
+  void* provide_copies(Sanitizer_StreamHandle stream);
   void* provide_shared(unsigned shift, Sanitizer_StreamHandle stream);
 
   const CUcontext context_;
-  const uint64_t channel_;
-  const uint64_t budget_;
-  std::mutex mutex_;
+  const Channel channel_;
+  uint64_t base_;
+  const std::shared_ptr<Budget> budget_;
+
+  mutable std::mutex open_mutex_;      // never held while something is asked of CUDA; guards what follows
+  std::map<CUstream, uint32_t> open_;  // claimed launches by stream
+  std::vector<Past> past_;             // launches that ended since the last was admitted
+
+  std::mutex mutex_;  // guards what follows
   bool failed_ = false;
   bool prepared_ = false;
-  uint64_t allocated_ = 0;
   gpu::Parameters* parameters_ = nullptr;  // pinned host memory, like what follows
+  uint64_t* node_keys_ = nullptr;
   uint64_t* pages_ = nullptr;
   uint32_t* page_count_ = nullptr;
   gpu::Range* range_memory_ = nullptr;
@@ -71,14 +113,16 @@ class GpuEngine {
   uint64_t range_version_ = 0;
   std::vector<bool> described_;                              // parameters in use
   std::vector<std::pair<uint64_t, uint64_t>> page_regions_;  // address, bytes
-  std::set<uint64_t> known_pages_;              // keys that launches so far may have taken pages for
-  const AllocationList* known_list_ = nullptr;  // whose pages are among them, for a unit
+  std::set<uint64_t> known_pages_;  // keys that launches so far may have taken pages for
+  std::set<std::pair<const Entry*, unsigned>> known_stacks_;  // whose pages are counted, for a unit
+  uint64_t local_pages_ = 0;                                  // for local memory of launches so far
+  const AllocationList* known_list_ = nullptr;                // whose pages are among them, for a unit
   unsigned known_shift_ = 0;
   uint32_t generation_ = 0;
-  std::map<CUstream, uint32_t> open_;  // admitted launches by stream
-  CUstream cleared_on_ = nullptr;      // where memory was last prepared
-  uint32_t cleared_before_ = 0;        // the launch that it was prepared for; 0: that is past
-  void* shared_[3] = {};               // by log2 of the unit
+  CUstream cleared_on_ = nullptr;  // where memory was last prepared
+  uint32_t cleared_before_ = 0;    // the launch that it was prepared for; 0: that is past
+  void* copies_ = nullptr;
+  void* shared_[3] = {};  // by log2 of the unit
   std::unordered_map<const Entry*, Span> spans_;
 };
 

@@ -52,6 +52,7 @@ struct Launch {
   std::shared_ptr<GpuEngine> gpu;
   int64_t code_base = 0;  // lowest address of its code, from the entry
   int ranges_used = 0;    // of the GPU engine
+  uint32_t described_at = 0;  // likewise: where the device finds what it is told
   std::string host_reason;
 
   // Of the thread that drains the ring.

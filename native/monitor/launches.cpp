@@ -132,11 +132,21 @@ const void* Monitor::observe(const Sanitizer_LaunchData& data, const Sanitizer_G
   }
   context->drain().wake();
   const void* userdata = context->userdata(slot);
-  if (context->gpu()) {
-    opened->host_reason = context->gpu()->admit(opened, slot, data.hStream);
-    if (opened->host_reason.empty()) {
-      opened->gpu = context->gpu();
-      userdata = reinterpret_cast<const void*>(reinterpret_cast<uint64_t>(userdata) | kGpuCandidate);
+  if (context->gpu() != nullptr) {
+    std::shared_ptr<GpuEngine> engine;
+    Sanitizer_StreamHandle stream = data.hStream;
+    if (node == nullptr) {
+      engine = context->gpu()->claim(opened->stream_handle);
+    } else if (sanitizer().GetStreamHandle(data.context, opened->stream_handle, &stream) ==
+               SANITIZER_SUCCESS) {
+      engine = replay_in_progress().engine(context, opened->stream_handle, stream, &opened->host_reason);
+    } else {
+      opened->host_reason = "its graph's stream is not known";
+    }
+    if (engine) opened->host_reason = engine->admit(opened, slot, stream);
+    if (engine && opened->host_reason.empty()) {
+      opened->gpu = engine;
+      userdata = engine->userdata(slot, node != nullptr);
     }
   }
   return userdata;

@@ -3,24 +3,46 @@
 namespace cuvein {
 
 uint32_t Replay::slot(const std::shared_ptr<Context>& context) {
-  for (const auto& [known, slot] : slots_) {
-    if (known == context) return slot;
+  for (const Part& part : parts_) {
+    if (part.context == context) return part.slot;
   }
   const uint32_t slot = context->slots().open_replay();
-  if (slot != LaunchSlots::kNone) slots_.emplace_back(context, slot);
+  if (slot != LaunchSlots::kNone) parts_.push_back({context, slot, context->userdata(slot), nullptr, ""});
   return slot;
 }
 
+std::shared_ptr<GpuEngine> Replay::engine(const std::shared_ptr<Context>& context, CUstream stream,
+                                          Sanitizer_StreamHandle handle, std::string* reason) {
+  for (Part& part : parts_) {
+    if (part.context != context) continue;
+    if (part.engine) {
+      part.engine->claim(stream);
+    } else if (part.no_engine.empty()) {
+      part.engine = context->gpu()->claim(stream);
+      part.no_engine = part.engine->prepare(handle);
+      if (part.no_engine.empty()) {
+        part.userdata = part.engine->userdata(part.slot, true);
+      } else {
+        part.engine->unclaim(stream);
+        part.engine = nullptr;
+      }
+    }
+    *reason = part.no_engine;
+    return part.engine;
+  }
+  return nullptr;
+}
+
 const void* Replay::userdata(CUcontext handle) const {
-  for (const auto& [context, slot] : slots_) {
-    if (context->handle() == handle) return context->userdata(slot);
+  for (const Part& part : parts_) {
+    if (part.context->handle() == handle) return part.userdata;
   }
   return nullptr;
 }
 
 void Replay::seal() {
-  for (const auto& [context, slot] : slots_) context->slots().seal(slot);
-  slots_.clear();
+  for (const Part& part : parts_) part.context->slots().seal(part.slot);
+  parts_.clear();
 }
 
 Replay& replay_in_progress() {

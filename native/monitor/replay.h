@@ -2,7 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "monitor/context.h"
@@ -15,13 +15,25 @@ class Replay {
   // The slot in the context; opened at the first call. LaunchSlots::kNone when there is none left.
   uint32_t slot(const std::shared_ptr<Context>& context);
 
+  // The GPU engine for a kernel of the replay in a context with a slot, claimed for it; all of them get the
+  // same. Null, with the reason, when there is none.
+  std::shared_ptr<GpuEngine> engine(const std::shared_ptr<Context>& context, CUstream stream,
+                                    Sanitizer_StreamHandle handle, std::string* reason);
+
   // What the patches in the replay's kernels in this context are told; null while no slot is open there.
   const void* userdata(CUcontext context) const;
 
   void seal();  // no more kernels
 
  private:
-  std::vector<std::pair<std::shared_ptr<Context>, uint32_t>> slots_;
+  struct Part {
+    std::shared_ptr<Context> context;
+    uint32_t slot;
+    const void* userdata;
+    std::shared_ptr<GpuEngine> engine;
+    std::string no_engine;  // why
+  };
+  std::vector<Part> parts_;
 };
 
 Replay& replay_in_progress();

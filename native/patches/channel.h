@@ -22,7 +22,9 @@ constexpr uint64_t kLaunchSlots = uint64_t{1} << 20;
 constexpr uint64_t kSlotMask = kLaunchSlots - 1;
 // Set in the userdata of a launch that may be analysed on the GPU.
 constexpr uint64_t kGpuCandidate = kLaunchSlots;
-constexpr uint64_t kChannelAlignment = 2 * kLaunchSlots;
+// Set besides where kernels of a graph share the slot.
+constexpr uint64_t kReplay = 2 * kLaunchSlots;
+constexpr uint64_t kChannelAlignment = 4 * kLaunchSlots;
 
 constexpr uint64_t kAbsent = 0x7fff7fff7fff7fff;
 constexpr uint32_t kAbsent32 = 0x7fff7fff;
@@ -34,15 +36,20 @@ constexpr uint8_t kAbsentHigh = 0x7f;
 constexpr uint64_t kAllRoom = uint64_t{1} << 62;
 constexpr uint64_t kNoMore = ~uint64_t{0};
 
-// Lives in device memory.
+// How far the ring is filled. In lines of their own, since everything else is read only.
+struct RingCounters {
+  alignas(128) unsigned long long reserved;  // bytes reserved by the patches since the start
+  alignas(128) unsigned long long limit;     // bytes there is room for: consumed + size when last looked at
+};
+
+// Lives in device memory. The GPU engines of a context have channels of their own, all of them to one ring.
 struct Channel {
   uint8_t* ring;             // pinned host memory
   uint64_t mask;             // its size, a power of two, less one
   const uint64_t* consumed;  // pinned host memory: bytes taken by the host since the start
-  // The counters have lines of their own: everything above is read only.
-  alignas(128) unsigned long long reserved;  // bytes reserved by the patches since the start
-  alignas(128) unsigned long long limit;     // bytes there is room for: consumed + size when last looked at
+  RingCounters* counters;    // behind the first of the channels
 };
+constexpr uint64_t kRingCountersOffset = 1024;
 
 // How a record differs in the ring from RecordHeader: `launch` is the slot, `reserved` the lower 32 bits of
 // the grid id, `pc` those of the virtual address of the instruction (+1 as in RecordHeader), and what belongs

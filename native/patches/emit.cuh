@@ -59,9 +59,10 @@ __device__ __forceinline__ uint64_t reserve(const Warp& warp, uint32_t bytes) {
   unsigned long long position = 0;
   const uint32_t leader = lowest(warp.active);
   if (warp.lane == leader) {
-    Channel* channel = warp.channel;
-    const unsigned long long limit = *const_cast<volatile unsigned long long*>(&channel->limit);
-    position = atomicAdd(&channel->reserved, static_cast<unsigned long long>(bytes));
+    const Channel* channel = warp.channel;
+    RingCounters* counters = channel->counters;
+    const unsigned long long limit = *const_cast<volatile unsigned long long*>(&counters->limit);
+    position = atomicAdd(&counters->reserved, static_cast<unsigned long long>(bytes));
     if (position + bytes > limit) {
       const volatile uint64_t* consumed = channel->consumed;
       uint64_t taken = *consumed;
@@ -72,7 +73,7 @@ __device__ __forceinline__ uint64_t reserve(const Warp& warp, uint32_t bytes) {
       if (taken == kNoMore) {
         position = kNowhere;
       } else {
-        atomicMax(&channel->limit, static_cast<unsigned long long>(taken + channel->mask + 1));
+        atomicMax(&counters->limit, static_cast<unsigned long long>(taken + channel->mask + 1));
       }
     }
   }

@@ -55,14 +55,19 @@ CUVEIN_PATCH cuvein_shared(void* userdata, uint64_t pc, void* address, uint32_t 
   return SANITIZER_PATCH_SUCCESS;
 }
 
-// Kernels with local memory are left to the host engine; should one come by that was not seen to have any,
-// its graph is not exact.
 CUVEIN_PATCH cuvein_local(void* userdata, uint64_t pc, void* address, uint32_t size, uint32_t flags,
                           const void* data) {
   cuvein::gpu::Group group;
   const Engines engine = cuvein::gpu::engine_of(userdata, &group);
   if (engine == Engines::kHost) return host_local(userdata, pc, address, size, flags, data);
-  if (engine == Engines::kGpu) cuvein::gpu::find_out(group, cuvein::gpu::kLocalAccess);
+  if (engine == Engines::kGpu) {
+    AccessType type;
+    uint8_t record_flags;
+    if (cuvein::classify(flags, &type, &record_flags))
+      cuvein::gpu::analyse_local(group, static_cast<uint32_t>(reinterpret_cast<uint64_t>(address)),
+                                 static_cast<uint32_t>(pc),
+                                 cuvein::gpu::pack_kind(type, cuvein::gpu::shift_of(size)));
+  }
   return SANITIZER_PATCH_SUCCESS;
 }
 

@@ -1,7 +1,7 @@
 // One access of a warp: its distributions, its reuse, its counts.
 #pragma once
 
-#include "patches/gpu_shadow.cuh"
+#include "patches/gpu_copies.cuh"
 
 namespace cuvein {
 namespace gpu {
@@ -168,7 +168,8 @@ CUVEIN_FAST uint32_t shared_distribution(const Group& group, const Lanes& lanes,
 CUVEIN_FAST uint64_t entry_of(const State& state, uint32_t instruction, uint32_t clock) {
   uint64_t entry = state.fixed | static_cast<uint64_t>(clock) << state.clock_shift |
                    static_cast<uint64_t>(instruction) << kInstructionShift | warp_of_block() << 5;
-  if (state.block_shift != kGenerationShift) entry |= block_of_grid() << state.block_shift;
+  if (state.block_shift != kGenerationShift)
+    entry |= (state.cluster_bits == 0 ? block_of_grid() : block_by_cluster(&state)) << state.block_shift;
   return entry;
 }
 
@@ -209,7 +210,8 @@ CUVEIN_FAST void exchange_units(const Group& group, const State& state, uint32_t
     if (i >= units) break;
     keys[i] = 0;
     if (entry != nullptr)
-      keys[i] = compare(state, atomicExch(entry + i, static_cast<unsigned long long>(left)), compared);
+      keys[i] = compare_shared(group, state, atomicExch(entry + i, static_cast<unsigned long long>(left)),
+                               compared);
   }
   bool same = true;
   for (uint32_t i = 1; i < kMostUnits; ++i) {
@@ -281,6 +283,12 @@ CUVEIN_FAST void analyse(const Group& group, const Access& access, uint64_t pc, 
   if (!kGlobal || state.synchronises != 0) {
     place = place_of_block(group);
     if (state.synchronises != 0) clock = clock_of_warp(state, *warp_at(group, place));
+    if (!kGlobal && access.asynchronous) {
+      if (state.copy_flag != 0)
+        clock = clock_of_copies(group, state, place);
+      else
+        find_out(group, kCopiesUnknown);
+    }
   }
   const uint64_t mine = entry_of(state, instruction, clock);
 
@@ -318,7 +326,8 @@ CUVEIN_FAST void analyse(const Group& group, const Access& access, uint64_t pc, 
     const bool leader = lanes.leaders >> group.lane & 1;
     if (leader && entry != nullptr) {
       const uint64_t before = atomicExch(entry, static_cast<unsigned long long>(mine | lanes.highest));
-      edge = compare(state, before, mine | group.lane);
+      edge = kGlobal ? compare(state, before, mine | group.lane)
+                     : compare_shared(group, state, before, mine | group.lane);
     }
     const uint32_t first = __shfl_sync(group.active, edge, group.first());
     if (__all_sync(group.active, edge == first || !leader))

@@ -84,6 +84,11 @@ CUVEIN_SLOW uint32_t settle(Group group) {
       const uint32_t warps = (state.threads + kWarpLanes - 1) / kWarpLanes;
       for (uint32_t i = group.rank(); i < warps; i += group.count())
         in_global(engine->warps)[place * kWarpsPerBlock + i] = Warp{};
+      if (state.copy_flag != 0)
+        for (uint32_t i = group.rank(); i < warps; i += group.count()) {
+          Copies* copies = in_global<Copies>(state.copies) + place * kWarpsPerBlock + i;
+          copies->commits = copies->waits = copies->forgotten = 0;
+        }
       if (group.leads()) engine->block_states[place] = Block{};
       __threadfence();
       __syncwarp(group.active);
@@ -180,6 +185,24 @@ CUVEIN_FAST void arrive_at_sync(const Group& group, uint32_t mask) {
   __syncwarp(group.active);
 }
 
+CUVEIN_FAST Copies* copies_of(const State& state, uint32_t place, uint32_t warp) {
+  return in_global<Copies>(state.copies) + place * kWarpsPerBlock + warp;
+}
+
+// Copies that the warp's waits so far have completed: those issued before so many commits.
+CUVEIN_FAST uint32_t completed(const Copies* copies) {
+  const uint32_t waits = fresh(&copies->waits);
+  return waits == 0 ? fresh(&copies->forgotten) : fresh(&copies->wait[waits - 1].before);
+}
+
+// Lanes are about to end. One lane.
+CUVEIN_SLOW void leave_copies(Group group, uint32_t place, const Warp* warp) {
+  Copies* copies = copies_of(*group.state(), place, warp_of_block());
+  const uint32_t now = completed(copies);
+  if (fresh(&warp->exited) != 0 && fresh(&copies->at_exit) != now) find_out(group, kCopiesUnknown);
+  publish(&copies->at_exit, now);
+}
+
 // Threads have ended; with the last of a block its place is free, with the last block the launch is over.
 CUVEIN_FAST void end_threads(const Group& group) {
   Engine* engine = group.engine();
@@ -196,7 +219,8 @@ CUVEIN_FAST void end_threads(const Group& group) {
     }
   } else if (group.leads()) {
     Warp* warp = warp_at(group, place);
-    if (state.synchronises != 0) {
+    if (state.copy_flag != 0) leave_copies(group, place, warp);
+    if (state.synchronises != 0 || state.copy_flag != 0) {
       atomicOr(&warp->exited, group.active);
       complete(group, warp);
     }

@@ -9,8 +9,9 @@ namespace gpu {
 
 // Reserves the next bytes of the ring; see emit.cuh. Called by one lane. False: the kernel is to end.
 CUVEIN_FAST bool reserve_ring(Channel* channel, uint32_t bytes, uint64_t* position) {
-  const unsigned long long limit = fresh(&channel->limit);
-  const unsigned long long start = atomicAdd(&channel->reserved, static_cast<unsigned long long>(bytes));
+  RingCounters* counters = in_global(channel->counters);
+  const unsigned long long limit = fresh(&counters->limit);
+  const unsigned long long start = atomicAdd(&counters->reserved, static_cast<unsigned long long>(bytes));
   *position = start;
   if (start + bytes <= limit) return true;
   uint64_t taken = fresh(channel->consumed);
@@ -19,7 +20,7 @@ CUVEIN_FAST bool reserve_ring(Channel* channel, uint32_t bytes, uint64_t* positi
     taken = fresh(channel->consumed);
   }
   if (taken == kNoMore) return false;
-  atomicMax(&channel->limit, static_cast<unsigned long long>(taken + channel->mask + 1));
+  atomicMax(&counters->limit, static_cast<unsigned long long>(taken + channel->mask + 1));
   return true;
 }
 

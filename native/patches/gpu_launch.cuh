@@ -8,12 +8,48 @@ namespace gpu {
 
 CUVEIN_FAST uint32_t bits_for(uint64_t values) { return values <= 1 ? 0 : 64 - __clzll(values - 1); }
 
+// Of a block, with the lanes of its last warp that it has not.
+CUVEIN_FAST uint32_t threads_of_warps(uint32_t threads) {
+  return (threads + kWarpLanes - 1) / kWarpLanes * kWarpLanes;
+}
+
 CUVEIN_FAST uint32_t threads_of_block() { return blockDim.x * blockDim.y * blockDim.z; }
 
+// Number of the block in shadow entries of a launch with clusters.
+CUVEIN_SLOW uint64_t block_by_cluster(const State* state) {
+  const uint32_t x = state->cluster[0], y = state->cluster[1], z = state->cluster[2];
+  const uint64_t cluster =
+      blockIdx.x / x + static_cast<uint64_t>(gridDim.x / x) *
+                           (blockIdx.y / y + static_cast<uint64_t>(gridDim.y / y) * (blockIdx.z / z));
+  return cluster << state->cluster_bits | (blockIdx.x % x + x * (blockIdx.y % y + y * (blockIdx.z % z)));
+}
+
+CUVEIN_FAST Label label_of_other_block(const State& state, uint64_t difference) {
+  const bool near = state.cluster_bits != 0 && difference >> state.block_shift >> state.cluster_bits == 0;
+  return near ? Label::kCluster : Label::kGrid;
+}
+
+// Whether the launch is a kernel of a graph.
+CUVEIN_FAST bool replayed(const Group& group) { return (group.data & kReplay) != 0; }
+
+constexpr uint32_t kNotDescribed = ~0u;
+
+// Where the host describes the launch; kNotDescribed: nowhere, so it is the host's. One lane.
+CUVEIN_SLOW uint32_t place_of_description(Group group) {
+  if (!replayed(group)) return group.slot() % kParameters;
+  const uint32_t grid = grid_of_launch(), first = first_node_place(group.slot(), grid);
+  const uint64_t* keys = group.engine()->node_keys + first;
+  uint32_t place = kNotDescribed;
+#pragma unroll
+  for (uint32_t i = 0; i < kNodePlaces; ++i)
+    if (fresh(keys + i) == node_key(group.slot(), grid)) place = kParameters + first + i;
+  return place;
+}
+
 // Fills in the state of a launch whose warps have not seen it. One lane.
-CUVEIN_SLOW void describe(Group group) {
+CUVEIN_SLOW void describe(Group group, uint32_t place) {
   Engine* engine = group.engine();
-  const Parameters* given = engine->parameters + group.slot() % kParameters;
+  const Parameters* given = engine->parameters + place;
   const uint64_t version = fresh(&given->range_version);
   const uint32_t ranges = fresh(&given->range_count);
   if (engine->range_version != version) {
@@ -37,13 +73,22 @@ CUVEIN_SLOW void describe(Group group) {
   state.threads = threads_of_block();
   state.range_count = ranges;
   state.shared_shadow = fresh(&given->shared_shadow);
-  state.block_shift = kGenerationShift - bits_for(state.blocks);
+  uint64_t numbers = state.blocks;
+  for (uint32_t i = 0; i < 3; ++i) state.cluster[i] = fresh(&given->cluster[i]);
+  const uint32_t cluster = state.cluster[0] * state.cluster[1] * state.cluster[2];
+  if (cluster > 1) {
+    state.cluster_bits = bits_for(cluster);
+    numbers = state.blocks / cluster << state.cluster_bits;
+  }
+  state.block_shift = kGenerationShift - bits_for(numbers);
   state.clock_shift = kInstructionShift + pc_bits;
   uint32_t clock_bits = 0;
-  if (state.synchronises != 0 && state.block_shift > state.clock_shift) {
+  state.copies = fresh(&given->copies);
+  if ((state.synchronises != 0 || state.copies != 0) && state.block_shift > state.clock_shift) {
     clock_bits = state.block_shift - state.clock_shift;
     if (clock_bits > 31) clock_bits = 31;
   }
+  if (state.copies != 0 && clock_bits != 0) state.copy_flag = 1u << --clock_bits;
   state.clock_mask = (1u << clock_bits) - 1;
   state.event_bits = state.synchronises > 1 ? clock_bits / 2 : 0;
   uint32_t copies = 1;
@@ -55,8 +100,14 @@ CUVEIN_SLOW void describe(Group group) {
   state.shared_stride = keeps_shared ? (shared + unit) >> state.shared_shift : 0;
   uint32_t resident = kSharedBytes / shared;
   if (resident > kBlocksPerMultiprocessor) resident = kBlocksPerMultiprocessor;
+  const uint32_t by_threads = kThreadsPerMultiprocessor / threads_of_warps(state.threads);
+  if (resident > by_threads) resident = by_threads;
   state.blocks_per_multiprocessor = resident == 0 ? 1 : resident;
-  if (!keeps_shared && state.synchronises == 0) state.blocks_per_multiprocessor = 0;
+  state.local = fresh(&given->local);
+  state.local_shift = fresh(&given->local_shift);
+  if (!keeps_shared && state.synchronises == 0 && state.local == 0) state.blocks_per_multiprocessor = 0;
+  state.grid = grid_of_launch();
+  state.place = place;
   state.tag = 0;
   State* target = group.state();
   *target = state;
@@ -65,19 +116,34 @@ CUVEIN_SLOW void describe(Group group) {
   __threadfence();
 }
 
+// The undecided decision about the launch.
+CUVEIN_FAST unsigned long long decision_of_mine(const Group& group) {
+  return replayed(group) ? node_key(group.slot(), grid_of_launch()) << 2 : kUndecided;
+}
+
 // Decides, once for all warps, whether the launch has the engine. One lane.
 CUVEIN_SLOW uint64_t decide(Group group) {
   Engine* engine = group.engine();
-  unsigned long long* decision = engine->decisions + group.slot();
+  const uint32_t place = place_of_description(group);
+  if (place == kNotDescribed) return kOnHost;
+  unsigned long long* decision = engine->decisions + place;
   unsigned long long known = fresh(decision);
-  if (known == kUndecided) known = atomicCAS(decision, 0ull, static_cast<unsigned long long>(kDeciding));
-  if (known == kUndecided) {
+  const unsigned long long mine = decision_of_mine(group);
+  // What was decided of another kernel of a graph is past.
+  const bool open = replayed(group) ? (known & ~kDecisionMask) != mine : known == kUndecided;
+  bool decides = false;
+  if (open) {
+    const unsigned long long before = atomicCAS(decision, known, mine | kDeciding);
+    decides = before == known;
+    known = decides ? mine | kDeciding : before;
+  }
+  if (decides) {
     const bool free = atomicCAS(&engine->owner, 0u, group.slot() + 1) == 0;
     if (free) {
       __threadfence();
-      describe(group);
+      describe(group, place);
     }
-    known = free ? kOnGpu : kOnHost;
+    known = mine | (free ? kOnGpu : kOnHost);
     publish(decision, known);
   }
   while ((known & kDecisionMask) == kDeciding) {
@@ -98,14 +164,16 @@ CUVEIN_SLOW bool on_gpu_slow(Group group) {
 
 // Whether the launch is analysed here. Otherwise its records go to the host.
 CUVEIN_FAST bool on_gpu(const Group& group) {
-  return __all_sync(group.active, group.state()->tag == group.slot() + 1) || on_gpu_slow(group);
+  bool known = group.state()->tag == group.slot() + 1;
+  if (replayed(group)) known = known && group.state()->grid == grid_of_launch();
+  return __all_sync(group.active, known) || on_gpu_slow(group);
 }
 
 // Threads of a launch that was left to the host have ended: with the last of them the decision is forgotten,
 // since the slot's number comes back some day. All lanes.
 CUVEIN_SLOW void end_on_host(Group group) {
-  if (!group.leads()) return;
-  unsigned long long* decision = group.engine()->decisions + group.slot();
+  if (!group.leads() || replayed(group)) return;
+  unsigned long long* decision = group.engine()->decisions + place_of_description(group);
   const unsigned long long ended =
       (atomicAdd(decision, static_cast<unsigned long long>(group.count()) << 2) >> 2) + group.count();
   const unsigned long long blocks = static_cast<unsigned long long>(gridDim.x) * gridDim.y * gridDim.z;
@@ -125,7 +193,9 @@ CUVEIN_SLOW void finish(Group group) {
     publish(&engine->spilled, 0u);
     publish(&engine->blocks_ended, 0ull);
     publish(&group.state()->tag, 0u);
-    publish(engine->decisions + group.slot(), 0ull);
+    // A kernel of a graph that is run again in the same replay is not described anew.
+    publish(engine->decisions + group.state()->place,
+            replayed(group) ? decision_of_mine(group) | kOnHost : uint64_t{kUndecided});
     __threadfence();
     publish(&engine->owner, 0u);
     send(group, static_cast<uint32_t>(RecordKind::kLaunchEnd), 0, 0);

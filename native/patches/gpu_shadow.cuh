@@ -64,7 +64,8 @@ CUVEIN_FAST uint32_t compare(const State& state, uint64_t before, uint64_t now) 
   const uint64_t difference = before ^ now;
   if (difference >> kGenerationShift != 0) return edge_key(0, Label::kCold, false);
   const uint32_t origin = (static_cast<uint32_t>(before >> kInstructionShift) & (state.pc_limit - 1)) + 1;
-  if (difference >> state.block_shift != 0) return edge_key(origin, Label::kGrid, false);
+  if (difference >> state.block_shift != 0)
+    return edge_key(origin, label_of_other_block(state, difference), false);
   const uint32_t lanes = static_cast<uint32_t>(difference) & ((1u << kInstructionShift) - 1);
   if (lanes == 0) return edge_key(origin, Label::kThread, false);
   const uint32_t then = static_cast<uint32_t>(before >> state.clock_shift) & state.clock_mask;

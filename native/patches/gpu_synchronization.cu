@@ -26,6 +26,7 @@
 
 #include "patches/gpu_callback.cuh"
 
+using cuvein::BarrierKind;
 using cuvein::gpu::Engines;
 using cuvein::gpu::Group;
 
@@ -44,6 +45,7 @@ CUVEIN_PATCH cuvein_barrier(void* userdata, uint64_t pc, uint32_t index, uint32_
   if (engine == Engines::kHost) return host_barrier(userdata, pc, index, threads, flags);
   if (engine == Engines::kGpu) {
     const bool waits = flags & SANITIZER_BARRIER_FLAG_IS_SYNCHRONIZING;
+    cuvein::gpu::count_barrier(group, static_cast<uint32_t>(pc), BarrierKind::kBlock, 1);
     cuvein::gpu::arrive_at_barrier(group, index, threads, waits);
   }
   return SANITIZER_PATCH_SUCCESS;
@@ -53,49 +55,70 @@ CUVEIN_PATCH cuvein_syncwarp(void* userdata, uint64_t pc, uint32_t mask) {
   Group group;
   const Engines engine = cuvein::gpu::engine_of(userdata, &group);
   if (engine == Engines::kHost) return host_syncwarp(userdata, pc, mask);
-  if (engine == Engines::kGpu) cuvein::gpu::arrive_at_sync(group, mask);
+  if (engine == Engines::kGpu) {
+    cuvein::gpu::count_barrier(group, static_cast<uint32_t>(pc), BarrierKind::kWarp, 1);
+    cuvein::gpu::arrive_at_sync(group, mask);
+  }
   return SANITIZER_PATCH_SUCCESS;
 }
 
-// What follows says nothing that the graph needs, but for memory that comes into being.
 CUVEIN_PATCH cuvein_commit(void* userdata, uint64_t pc) {
   Group group;
-  return cuvein::gpu::engine_of(userdata, &group) == Engines::kHost ? host_commit(userdata, pc)
-                                                                    : SANITIZER_PATCH_SUCCESS;
+  const Engines engine = cuvein::gpu::engine_of(userdata, &group);
+  if (engine == Engines::kHost) return host_commit(userdata, pc);
+  if (engine == Engines::kGpu) cuvein::gpu::commit_copies(group);
+  return SANITIZER_PATCH_SUCCESS;
 }
 
 CUVEIN_PATCH cuvein_wait(void* userdata, uint64_t pc, uint32_t groups) {
   Group group;
-  return cuvein::gpu::engine_of(userdata, &group) == Engines::kHost ? host_wait(userdata, pc, groups)
-                                                                    : SANITIZER_PATCH_SUCCESS;
+  const Engines engine = cuvein::gpu::engine_of(userdata, &group);
+  if (engine == Engines::kHost) return host_wait(userdata, pc, groups);
+  if (engine == Engines::kGpu) cuvein::gpu::wait_for_copies(group, groups);
+  return SANITIZER_PATCH_SUCCESS;
 }
 
 CUVEIN_PATCH cuvein_cluster_arrive(void* userdata, uint64_t pc) {
   Group group;
-  return cuvein::gpu::engine_of(userdata, &group) == Engines::kHost ? host_cluster_arrive(userdata, pc)
-                                                                    : SANITIZER_PATCH_SUCCESS;
+  const Engines engine = cuvein::gpu::engine_of(userdata, &group);
+  if (engine == Engines::kHost) return host_cluster_arrive(userdata, pc);
+  if (engine == Engines::kGpu)
+    cuvein::gpu::count_barrier(group, static_cast<uint32_t>(pc), BarrierKind::kCluster, 1);
+  return SANITIZER_PATCH_SUCCESS;
 }
 
 CUVEIN_PATCH cuvein_cluster_wait(void* userdata, uint64_t pc) {
   Group group;
-  return cuvein::gpu::engine_of(userdata, &group) == Engines::kHost ? host_cluster_wait(userdata, pc)
-                                                                    : SANITIZER_PATCH_SUCCESS;
+  const Engines engine = cuvein::gpu::engine_of(userdata, &group);
+  if (engine == Engines::kHost) return host_cluster_wait(userdata, pc);
+  if (engine == Engines::kGpu)
+    cuvein::gpu::count_barrier(group, static_cast<uint32_t>(pc), BarrierKind::kCluster, 1);
+  return SANITIZER_PATCH_SUCCESS;
 }
 
 CUVEIN_PATCH cuvein_mbarrier(void* userdata, uint64_t pc, void* barrier, uint32_t kind, uint32_t a,
                              uint32_t b, uint32_t c, uint32_t d) {
   Group group;
-  return cuvein::gpu::engine_of(userdata, &group) == Engines::kHost
-             ? host_mbarrier(userdata, pc, barrier, kind, a, b, c, d)
-             : SANITIZER_PATCH_SUCCESS;
+  const Engines engine = cuvein::gpu::engine_of(userdata, &group);
+  if (engine == Engines::kHost) return host_mbarrier(userdata, pc, barrier, kind, a, b, c, d);
+  // Waits are seen below, when they have succeeded.
+  if (engine == Engines::kGpu && kind != SANITIZER_CUDA_BARRIER_WAIT)
+    cuvein::gpu::count_mbarriers(group, static_cast<uint32_t>(pc), reinterpret_cast<uint64_t>(barrier));
+  return SANITIZER_PATCH_SUCCESS;
 }
 
 CUVEIN_PATCH cuvein_mbarrier_attempt(void* userdata, uint64_t pc, void* barrier, uint32_t kind, uint32_t a,
                                      uint32_t result, uint32_t b, uint32_t c) {
   Group group;
-  return cuvein::gpu::engine_of(userdata, &group) == Engines::kHost
-             ? host_mbarrier_attempt(userdata, pc, barrier, kind, a, result, b, c)
-             : SANITIZER_PATCH_SUCCESS;
+  const Engines engine = cuvein::gpu::engine_of(userdata, &group);
+  if (engine == Engines::kHost) return host_mbarrier_attempt(userdata, pc, barrier, kind, a, result, b, c);
+  if (engine == Engines::kGpu) {
+    const bool waited = kind == SANITIZER_CUDA_BARRIER_WAIT && result != 0;
+    group.active = __ballot_sync(group.active, waited);
+    if (waited)
+      cuvein::gpu::count_mbarriers(group, static_cast<uint32_t>(pc), reinterpret_cast<uint64_t>(barrier));
+  }
+  return SANITIZER_PATCH_SUCCESS;
 }
 
 CUVEIN_PATCH cuvein_malloc(void* userdata, uint64_t pc, void* address, uint64_t size) {

@@ -117,7 +117,7 @@ class Warp {
 };
 
 inline uint32_t multiprocessor_of_block = 0, shared_bytes_of_block = 0;
-inline uint32_t warp_of_lanes = 0;
+inline uint32_t warp_of_lanes = 0, grid_of_launch = 0;
 
 }  // namespace emulated
 
@@ -198,7 +198,7 @@ namespace gpu {
 
 inline uint32_t multiprocessor() { return emulated::multiprocessor_of_block; }
 inline uint32_t shared_bytes() { return emulated::shared_bytes_of_block; }
-inline uint32_t grid_of_launch() { return 0; }
+inline uint32_t grid_of_launch() { return emulated::grid_of_launch; }
 template <typename T>
 T* in_global(uint64_t address) {
   return reinterpret_cast<T*>(address);

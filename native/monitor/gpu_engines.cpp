@@ -1,0 +1,31 @@
+#include "monitor/gpu_engines.h"
+
+namespace cuvein {
+namespace {
+
+constexpr size_t kMostEngines = 8;
+
+}  // namespace
+
+GpuEngines::GpuEngines(CUcontext context, const Channel& channel, uint64_t base, uint64_t budget)
+    : context_(context), channel_(channel), budget_(new Budget{budget}) {
+  engines_.push_back(std::make_shared<GpuEngine>(context, channel, base, budget_));
+}
+
+std::shared_ptr<GpuEngine> GpuEngines::claim(CUstream stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::shared_ptr<GpuEngine> chosen;
+  for (const auto& engine : engines_)
+    if (engine->serves_only(stream)) chosen = engine;
+  for (size_t i = 0; i < engines_.size() && !chosen; ++i)
+    if (engines_[i]->idle()) chosen = engines_[i];
+  if (!chosen && engines_.size() < kMostEngines) {
+    chosen = std::make_shared<GpuEngine>(context_, channel_, 0, budget_);
+    engines_.push_back(chosen);
+  }
+  if (!chosen) chosen = engines_[next_++ % engines_.size()];
+  chosen->claim(stream);
+  return chosen;
+}
+
+}  // namespace cuvein
