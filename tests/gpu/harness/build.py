@@ -27,6 +27,24 @@ def nvcc() -> str | None:
     return shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 
 
+def compile_one(source: Path, program: Path, include: Path, architecture: str) -> Path:
+    """Compile one source, with headers from ``include``.
+
+    Raises
+    ------
+    RuntimeError
+        When there is no compiler or the source does not compile.
+    """
+    compiler = nvcc()
+    if compiler is None:
+        raise RuntimeError("no nvcc")
+    command = [compiler, *FLAGS, f"-arch={architecture}", f"-I{include}", "-o", str(program), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+    return program
+
+
 def compile_all(sources: list[str], root: Path, output: Path, architecture: str) -> dict[str, Path]:
     """Compile ``sources``, paths relative to ``root``, each to a program in ``output``.
 

@@ -1,0 +1,127 @@
+"""What launches cost: thousands of a tiny kernel, all profiled; kernels not profiled; kernels that overlap.
+
+    python benchmarks/launches.py [--count N] [--repetitions N] [--output FILE]
+
+Prints and writes medians of the repetitions, in milliseconds as the programs themselves measure them and in
+seconds from start to end, and the device memory that came to be used while the kernels ran. Needs an NVIDIA
+GPU, nvcc and cuvein.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from machine import ROOT, build, describe, device, session
+
+RESULTS = ROOT / "benchmarks" / "results" / "launches.json"
+KERNELS = ("many_launches", "unselected", "overlap")
+GOAL_LAUNCHES, GOAL_UNSELECTED = 3.0, 1.05
+
+
+def measure(
+    command: list[str], file: Path, options: list[str] | None, folder: Path
+) -> tuple[float, list[float]]:
+    """Wall seconds of a run, and the numbers that the program wrote to ``file``."""
+    start = time.monotonic()
+    if options is None:
+        outcome = session.execute(command)
+    else:
+        outcome = session.profile(folder, command, *options).outcome
+    wall = time.monotonic() - start
+    shutil.rmtree(folder, ignore_errors=True)
+    if outcome.status not in {0, 120}:
+        raise RuntimeError(str(outcome))
+    return wall, [float(word) for word in file.read_text().split()] if file.exists() else []
+
+
+def compare(
+    command: list[str], file: Path, ways: dict[str, list[str] | None], repetitions: int, folder: Path
+) -> dict[str, Any]:
+    """Run the ways in turn; medians of wall time and of each number."""
+    runs: dict[str, list[tuple[float, list[float]]]] = {way: [] for way in ways}
+    for _ in range(repetitions):
+        for way, options in ways.items():
+            runs[way].append(measure(command, file, options, folder))
+    return {
+        way: {
+            "seconds": round(statistics.median(wall for wall, _ in found), 3),
+            "numbers": [round(statistics.median(row), 3) for row in zip(*(n for _, n in found), strict=True)],
+        }
+        for way, found in runs.items()
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--count", type=int, default=10000, help="launches of the tiny kernel")
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    gpu = device.find()
+    if isinstance(gpu, str):
+        print(f"needs a GPU: {gpu}", file=sys.stderr)
+        return 2
+    sources = [f"tests/gpu/kernels/{name}.cu" for name in KERNELS]
+    built = build.compile_all(sources, ROOT, ROOT / "build" / "gpu" / "programs", gpu.architecture)
+    folder = Path(tempfile.mkdtemp(prefix="cuvein-launches-"))
+    file = folder / "numbers"
+    engines: dict[str, list[str] | None] = {
+        "plain": None,
+        "gpu": ["--engine", "gpu"],
+        "host": ["--engine", "host"],
+    }
+    launches = compare(
+        [str(built["many_launches"]), str(file), str(options.count)],
+        file,
+        {**engines, "gpu, merged": ["--engine", "gpu", "--merge-launches"]},
+        options.repetitions,
+        folder / "out",
+    )
+    unselected = compare(
+        [str(built["unselected"]), str(file)],
+        file,
+        {"plain": None, "gpu": ["--engine", "gpu", "--kernel-name", "^light"]},
+        options.repetitions,
+        folder / "out",
+    )
+    file.unlink()
+    overlap = compare([str(built["overlap"]), "8"], file, engines, options.repetitions, folder / "out")
+    shutil.rmtree(folder, ignore_errors=True)
+    document = {
+        "format": "cuvein launches",
+        "version": 1,
+        **describe(),
+        "launches": {
+            "what": "numbers: milliseconds of all launches; MiB of device memory more than before, after a "
+            "tenth and after all",
+            "count": options.count,
+            "ways": launches,
+        },
+        "unselected": {
+            "what": "numbers: milliseconds of a kernel that is not profiled, another one of its module is",
+            "ways": unselected,
+        },
+        "overlap": {"what": "eight kernels at once, each in a stream of its own", "ways": overlap},
+    }
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    options.output.write_text(json.dumps(document, indent=1) + "\n")
+    print(json.dumps(document, indent=1))
+    times = launches["gpu"]["numbers"][0] / launches["plain"]["numbers"][0]
+    whole = launches["gpu"]["seconds"] / launches["plain"]["seconds"]
+    slower = unselected["gpu"]["numbers"][0] / unselected["plain"]["numbers"][0]
+    print(f"{options.count} launches: {times:.1f} x their time, {whole:.2f} x the program")
+    print(f"a kernel not profiled: {slower:.3f} x its time")
+    print(f"goals: {GOAL_LAUNCHES} x the program, {GOAL_UNSELECTED} x the kernel")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
