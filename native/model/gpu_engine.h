@@ -29,7 +29,7 @@ constexpr uint32_t kMultiprocessors = 192;  // more than any GPU has
 
 // Launches that the host can describe at a time, by slot; copies of the state of the running launch, so that
 // no multiprocessor finds an old one in its cache.
-constexpr uint32_t kParameters = 1024;
+constexpr uint32_t kParameters = 16384;
 constexpr uint32_t kStates = 256;
 
 // Kernels of a graph share the slot of their replay. They are described behind the others and found by a key,
@@ -44,7 +44,6 @@ constexpr uint32_t first_node_place(uint32_t slot, uint32_t grid) {
 constexpr uint32_t kMostRanges = 2048;
 constexpr uint32_t kBlocksPerMultiprocessor = 32;
 constexpr uint32_t kWarpsPerBlock = 32;
-constexpr uint32_t kThreadsPerMultiprocessor = 2048;
 // Shared memory of a multiprocessor, and what the system keeps of it for each block.
 constexpr uint32_t kSharedBytes = 228 * 1024;
 constexpr uint32_t kReservedShared = 1024;
@@ -68,7 +67,7 @@ constexpr unsigned kPageShift = 22;
 // Local memory has its shadow in such pages too, as if it lay far above all addresses: the units at one
 // offset of all resident threads side by side, then those at the next.
 constexpr uint64_t kLocalUnits = uint64_t{1} << 51;
-constexpr uint64_t kLocalThreads = uint64_t{kMultiprocessors} * kThreadsPerMultiprocessor;
+constexpr uint32_t kLocalWindow = 1 << 24;  // bytes that a thread has at most
 
 // The directory finds the page of a unit: key above kDirectoryShift, number of the page (its address in units
 // of kPageBytes) below; number 0: being made.

@@ -168,9 +168,13 @@ uint64_t GpuEngine::wanted_pages() const { return known_pages_.size() + local_pa
 // Where in its window a thread's local memory lies is not known, so each kernel may need pages of its own.
 void GpuEngine::count_local_pages(const Launch& launch, const Span& code) {
   const unsigned shift = unit_shift(code.facts.local_sizes);
-  if (!known_stacks_.emplace(launch.entry.get(), shift).second) return;
+  const uint64_t warps = (product(launch.block) + 31) / 32;
+  const uint64_t shared = launch.entry->static_shared + launch.dynamic_shared + gpu::kReservedShared;
+  const uint64_t blocks = std::clamp<uint64_t>(gpu::kSharedBytes / shared, 1, gpu::kBlocksPerMultiprocessor);
+  const uint64_t threads = kMultiprocessors * blocks * 32 * warps;
+  if (!known_stacks_.emplace(launch.entry.get(), threads).second) return;
   const uint64_t units = (code.stack >> shift) + 1;
-  local_pages_ += (units * gpu::kLocalThreads >> gpu::kPageEntriesBits) + 2;
+  local_pages_ += (units * threads >> gpu::kPageEntriesBits) + 2;
 }
 
 bool GpuEngine::provide_pages(const Launch& launch, unsigned shift, Sanitizer_StreamHandle stream,

@@ -114,7 +114,7 @@ class GpuEngine {
   std::vector<bool> described_;                              // parameters in use
   std::vector<std::pair<uint64_t, uint64_t>> page_regions_;  // address, bytes
   std::set<uint64_t> known_pages_;  // keys that launches so far may have taken pages for
-  std::set<std::pair<const Entry*, unsigned>> known_stacks_;  // whose pages are counted, for a unit
+  std::set<std::pair<const Entry*, uint64_t>> known_stacks_;  // whose pages are counted, for so many threads
   uint64_t local_pages_ = 0;                                  // for local memory of launches so far
   const AllocationList* known_list_ = nullptr;                // whose pages are among them, for a unit
   unsigned known_shift_ = 0;

@@ -50,8 +50,8 @@ struct Launch {
 
   // When the GPU engine may take the launch; else why it may not, if that was to be.
   std::shared_ptr<GpuEngine> gpu;
-  int64_t code_base = 0;  // lowest address of its code, from the entry
-  int ranges_used = 0;    // of the GPU engine
+  int64_t code_base = 0;      // lowest address of its code, from the entry
+  int ranges_used = 0;        // of the GPU engine
   uint32_t described_at = 0;  // likewise: where the device finds what it is told
   std::string host_reason;
 

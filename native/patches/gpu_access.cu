@@ -62,8 +62,7 @@ CUVEIN_PATCH cuvein_local(void* userdata, uint64_t pc, void* address, uint32_t s
   if (engine == Engines::kHost) return host_local(userdata, pc, address, size, flags, data);
   if (engine == Engines::kGpu) {
     AccessType type;
-    uint8_t record_flags;
-    if (cuvein::classify(flags, &type, &record_flags))
+    if (cuvein::classify(flags, &type))
       cuvein::gpu::analyse_local(group, static_cast<uint32_t>(reinterpret_cast<uint64_t>(address)),
                                  static_cast<uint32_t>(pc),
                                  cuvein::gpu::pack_kind(type, cuvein::gpu::shift_of(size)));

@@ -100,8 +100,6 @@ CUVEIN_SLOW void describe(Group group, uint32_t place) {
   state.shared_stride = keeps_shared ? (shared + unit) >> state.shared_shift : 0;
   uint32_t resident = kSharedBytes / shared;
   if (resident > kBlocksPerMultiprocessor) resident = kBlocksPerMultiprocessor;
-  const uint32_t by_threads = kThreadsPerMultiprocessor / threads_of_warps(state.threads);
-  if (resident > by_threads) resident = by_threads;
   state.blocks_per_multiprocessor = resident == 0 ? 1 : resident;
   state.local = fresh(&given->local);
   state.local_shift = fresh(&given->local_shift);

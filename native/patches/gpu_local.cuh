@@ -7,9 +7,10 @@ namespace cuvein {
 namespace gpu {
 
 // What is done with the address in global_entry() is undone here: the number of the unit counts.
-CUVEIN_FAST unsigned long long* local_entry(const Group& group, uint64_t unit, uint32_t column,
-                                            uint32_t unit_shift) {
-  return global_entry(group, (kLocalUnits + unit * kLocalThreads + column) << unit_shift, unit_shift);
+CUVEIN_FAST unsigned long long* local_entry(const Group& group, uint64_t unit, uint32_t threads,
+                                            uint32_t thread, uint32_t unit_shift) {
+  const uint64_t number = unit * kMultiprocessors * threads + thread;
+  return global_entry(group, (kLocalUnits + number) << unit_shift, unit_shift);
 }
 
 // Edge key of a unit. Entries of other blocks, whose threads were at the same place, are cold.
@@ -26,6 +27,7 @@ CUVEIN_FAST uint32_t pack_kind(AccessType type, uint32_t size_shift) {
 }
 
 CUVEIN_SLOW void analyse_local(Group group, uint32_t offset, uint32_t pc, uint32_t kind) {
+  offset &= kLocalWindow - 1;
   const State& state = *group.state();
   if (state.local == 0) {
     find_out(group, kLocalAccess);
@@ -35,9 +37,12 @@ CUVEIN_SLOW void analyse_local(Group group, uint32_t offset, uint32_t pc, uint32
   const uint32_t size_shift = kind >> 8, unit_shift = state.local_shift;
   const uint32_t instruction = instruction_at(group, state, pc);
   const uint32_t place = place_of_block(group);
-  const uint32_t column = place / kBlocksPerMultiprocessor * kThreadsPerMultiprocessor +
-                          place % kBlocksPerMultiprocessor * threads_of_warps(state.threads) +
-                          warp_of_block() * kWarpLanes + group.lane;
+  // Threads that have places at a multiprocessor, and which of all those this one is.
+  const uint32_t of_block = threads_of_warps(state.threads);
+  const uint32_t threads = state.blocks_per_multiprocessor * of_block;
+  const uint32_t thread = place / kBlocksPerMultiprocessor * threads +
+                          place % kBlocksPerMultiprocessor * of_block + warp_of_block() * kWarpLanes +
+                          group.lane;
   const uint64_t mine = entry_of(state, instruction, 0) | group.lane;
   const bool fine = size_shift < unit_shift;
   if (fine) find_out(group, kFineAccess);
@@ -46,7 +51,7 @@ CUVEIN_SLOW void analyse_local(Group group, uint32_t offset, uint32_t pc, uint32
   bool same = true;
 #pragma unroll 1
   for (uint32_t i = 0; i < units; ++i) {
-    unsigned long long* entry = local_entry(group, (offset >> unit_shift) + i, column, unit_shift);
+    unsigned long long* entry = local_entry(group, (offset >> unit_shift) + i, threads, thread, unit_shift);
     keys[i] = 0;
     if (entry != nullptr)
       keys[i] = compare_local(state, atomicExch(entry, static_cast<unsigned long long>(mine)), mine);

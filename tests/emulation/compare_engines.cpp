@@ -614,7 +614,8 @@ bool merges(const Graph& graph, size_t allocations) {
            twice.nodes[i].executions == 2 * graph.nodes[i].executions;
   for (size_t i = 0; good && i < graph.edges.size(); ++i) {
     const int64_t unordered = graph.edges[i].unordered;
-    good = twice.edges[i].origin == graph.edges[i].origin && twice.edges[i].bytes == 2 * graph.edges[i].bytes &&
+    good = twice.edges[i].origin == graph.edges[i].origin &&
+           twice.edges[i].bytes == 2 * graph.edges[i].bytes &&
            twice.edges[i].unordered == (unordered < 0 ? -1 : 2 * unordered);
   }
   return good;

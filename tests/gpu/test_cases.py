@@ -31,7 +31,6 @@ CASES: list[tuple[str, list[str], Expected]] = [
     ("two_regions", [], cases.two_regions()),
     ("wide_broadcast", [], cases.wide_broadcast()),
     ("local_array", ["4"], cases.local_array(4)),
-    ("local_widths", ["1000"], cases.local_widths(1000)),
     ("load_matrix", [], cases.load_matrix()),
     ("zero_fill", [], cases.zero_fill()),
     ("cluster_neighbours", ["6"], cases.cluster_neighbours(6)),

@@ -54,7 +54,16 @@ def test_graph_with_branches(engine: str, programs: dict[str, str], tmp_path: Pa
     assert (run.outcome.status, run.outcome.stdout) == (0, b"ok\n"), str(run.outcome)
     assert len(run.profiles) == 20
     assert len({profile.launch.graph for profile in run.profiles}) == 20
-    assert faults(run, "graph_branches", cases.graph_step()) == []
+    # Lines of local memory depend on the compiler; whatever it is, only one thread ever sees it.
+    found = faults(run, "graph_branches", cases.graph_step())
+    assert [fault for fault in found if " local " not in fault] == []
+    labels = {
+        edge.label
+        for profile in run.profiles
+        for edge in profile.edges
+        if profile.nodes[edge.node].space == "local"
+    }
+    assert labels <= {"cold", "thread"}
     if engine == "gpu":  # those of the branch may meet the others
         assert sum(profile.engine == "gpu" for profile in run.profiles) >= 10, run.process.summary.host_engine
 

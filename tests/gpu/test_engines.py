@@ -40,6 +40,8 @@ INVARIANT: list[tuple[str, ...]] = [
     ("zero_fill",),
     ("late_commit",),
     ("many_blocks", "100000"),
+    ("local_array", "40"),
+    ("local_widths", "1000"),
 ]
 
 # The others. Where warps come by as they please, two runs of one engine differ too; the number is what the

@@ -339,38 +339,11 @@ def visit(rounds: int) -> Expected:
 
 
 def graph_step() -> list[Access]:
-    """Read, keep in local memory, fetch from there, write."""
+    """Read and write; what is kept in local memory in between is not planted."""
     return [
         floats("read", "read", {"cold": 4096}, 32),
-        Access("read", "local", "write", {"cold": 4096}, 32, 4, 32, 32, 4),
-        Access("write", "local", "read", {"thread from read": 4096}, 32, 4, 32, 32, 4),
         floats("write", "write", {"thread from read": 4096}, 32),
     ]
-
-
-def local_widths(blocks: int) -> Expected:
-    """16 bytes at once, then bytes, then words."""
-    n, warps = 96 * blocks, 3 * blocks
-    return {
-        "local_widths": [
-            Access("load", "global", "read", {"cold": 16 * n}, warps, 16, 32, 32, 16),
-            Access("write", "local", "write", {"cold": 16 * n}, warps, 16, 32, 32, 16),
-            Access("bytes", "local", "read", {"thread from write": 4 * n}, 4 * warps, 1, 32, 32, 4),
-            Access(
-                "first",
-                "local",
-                "read",
-                {"thread from bytes": 4 * n, "thread from write": 4 * n},
-                2 * warps,
-                4,
-                32,
-                32,
-                4,
-            ),
-            Access("second", "local", "read", {"thread from write": 8 * n}, 2 * warps, 4, 32, 32, 4),
-            floats("store", "write", {"cold": 4 * n}, warps),
-        ]
-    }
 
 
 def cluster_neighbours(across: int) -> Expected:
