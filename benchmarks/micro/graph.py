@@ -85,15 +85,13 @@ Graph = list[Node]
 class Benchmark:
     """A kernel with parameters, and the graph that it must have.
 
-    ``program`` is the source without its suffix. ``host_engine`` is why the GPU engine leaves the launch to
-    the host engine, if it does. ``recorded`` is false where a recording would be too large.
+    ``program`` is the source without its suffix. ``recorded`` is false where a recording would be too large.
     """
 
     program: str
     kernel: str
     parameters: tuple[int, ...]
     graph: Graph
-    host_engine: str | None = None
     recorded: bool = True
 
     @property
@@ -108,16 +106,13 @@ BENCHMARKS: list[Benchmark] = []
 def benchmark(
     program: str,
     *parameters: tuple[int, ...],
-    host_engine: str | None = None,
     recorded: bool = True,
 ) -> Callable[[Callable[..., Graph]], Callable[..., Graph]]:
     """Register the decorated function, named as the kernel, for each of ``parameters``."""
 
     def register(derive: Callable[..., Graph]) -> Callable[..., Graph]:
         kernel = derive.__name__.rstrip("_")
-        BENCHMARKS.extend(
-            Benchmark(program, kernel, given, derive(*given), host_engine, recorded) for given in parameters
-        )
+        BENCHMARKS.extend(Benchmark(program, kernel, given, derive(*given), recorded) for given in parameters)
         return derive
 
     return register

@@ -7,7 +7,7 @@ from math import gcd
 from micro.graph import Edge, Graph, benchmark, far, near
 
 
-@benchmark("hopper", (8,), host_engine="clusters")
+@benchmark("hopper", (8,))
 def cluster(blocks: int) -> Graph:
     n = 128 * blocks
     return [

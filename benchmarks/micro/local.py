@@ -8,7 +8,6 @@ from __future__ import annotations
 from micro.graph import Edge, Graph, benchmark, far
 
 ELEMENTS = 8
-REASON = "local memory"
 
 
 def array(blocks: int, size: int, written: int, read: int) -> Graph:
@@ -30,26 +29,26 @@ def array(blocks: int, size: int, written: int, read: int) -> Graph:
     ]
 
 
-@benchmark("local", (4, 3), host_engine=REASON)
+@benchmark("local", (4, 3))
 def indexed(blocks: int, by: int) -> Graph:
     del by  # where it starts changes nothing
     return array(blocks, 4, 4, 4)
 
 
-@benchmark("local", (4,), host_engine=REASON)
+@benchmark("local", (4,))
 def rotated(blocks: int) -> Graph:
     """Lane l writes word (j + l) % 8: no two of the 8 lanes that share a sector when at one word are so."""
     return array(blocks, 4, 32, 4)
 
 
-@benchmark("local", (4, 3), host_engine=REASON)
+@benchmark("local", (4, 3))
 def wide(blocks: int, by: int) -> Graph:
     """Four words a vector, 4 sectors each."""
     del by
     return array(blocks, 16, 16, 16)
 
 
-@benchmark("local", (4, 3), host_engine=REASON)
+@benchmark("local", (4, 3))
 def narrow(blocks: int, by: int) -> Graph:
     """Characters of one word: the words of all lanes."""
     del by
