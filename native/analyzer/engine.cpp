@@ -23,7 +23,8 @@ namespace {
 // A batch is cut into stretches of about this many records: what one worker alone takes through all steps
 // while it is in the cache, and the grain in which several share out a batch.
 constexpr unsigned kStretch = Worker::kRecordsOfAStretch;
-constexpr size_t kBatchPerWorker = size_t{1} << 20;
+constexpr size_t kBatchPerWorker = size_t{1} << 18;
+constexpr size_t kSmallestBatch = size_t{1} << 20;
 constexpr size_t kLargestBatch = size_t{16} << 20;
 constexpr unsigned kSlicesPerWorker = 4;
 // Waking a team takes longer than this many records.
@@ -51,7 +52,7 @@ static_assert(alignof(std::max_align_t) >= alignof(RecordHeader));
 class Engine::Implementation {
  public:
   explicit Implementation(unsigned workers)
-      : capacity_(std::min(kLargestBatch, workers * kBatchPerWorker)),
+      : capacity_(std::min(kLargestBatch, std::max(kSmallestBatch, workers * kBatchPerWorker))),
         filling_(capacity_),
         working_(capacity_),
         team_(workers) {

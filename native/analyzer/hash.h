@@ -10,6 +10,9 @@ constexpr uint64_t mix(uint64_t value) {
   return value ^ value >> 32;
 }
 
+// So far apart must lie what different threads write: processors fetch cache lines by twos.
+constexpr unsigned kApart = 128;
+
 // 0..count-1, evenly for mixed values.
 constexpr unsigned share(uint64_t value, unsigned count) {
   return static_cast<unsigned>((mix(value) & 0xffffffffu) * count >> 32);

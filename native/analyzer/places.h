@@ -33,8 +33,8 @@ struct Share {
   uint32_t lanes;
 };
 
-// A worker's list for one slice, in the order of the stream.
-class Places {
+// A worker's list for one slice, in the order of the stream. Its neighbours are other workers'.
+class alignas(kApart) Places {
  public:
   // Of how many places something is said: of each lane that is taken by itself, or of a whole access one, or
   // none when it is seen coming.

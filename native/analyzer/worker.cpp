@@ -10,7 +10,13 @@ namespace cuvein {
 namespace {
 
 // With several workers the accesses of one lie here and there.
-constexpr size_t kAccessesAhead = 8;
+constexpr ptrdiff_t kAccessesAhead = 8;
+
+__attribute__((always_inline)) inline void load(const Access& access) {
+  static_assert(sizeof(Access) <= 128);
+  __builtin_prefetch(&access);
+  __builtin_prefetch(reinterpret_cast<const char*>(&access) + 64);
+}
 
 Launch& find(const OpenLaunches& launches, uint32_t sequence) {
   return *std::find_if(launches.begin(), launches.end(), [&](const auto& open) {
@@ -64,7 +70,7 @@ std::optional<BarrierKind> barrier_kind(RecordKind kind) {
 
 void Slice::clear() {
   accesses.clear();
-  for (std::vector<Share>& list : by_block) list.clear();
+  for (Shares& shares : by_block) shares.list.clear();
   for (Places& list : by_address) list.clear();
   launch_ = nullptr;
   several_ = false;
@@ -85,15 +91,16 @@ void Worker::share_by_address(Access& access, Slice& slice) {
     return;
   }
   if (scattered(access)) {
+    uint32_t* const lanes = lanes_.data() + kRoom;
     each_address(access, access.active, [&](unsigned lane, uint64_t address) {
       const unsigned owner = share_.owner(address);
       lists[owner].add_place(address);
-      lanes_[owner] |= 1u << lane;
+      lanes[owner] |= 1u << lane;
     });
     for (unsigned worker = 0; worker < workers_; ++worker) {
-      if (lanes_[worker] == 0) continue;
-      lists[worker].add(index, lanes_[worker], Places::kSingles);
-      lanes_[worker] = 0;
+      if (lanes[worker] == 0) continue;
+      lists[worker].add(index, lanes[worker], Places::kSingles);
+      lanes[worker] = 0;
     }
     return;
   }
@@ -156,7 +163,7 @@ void Worker::decode_access(const RecordHeader& record, Launch& launch, Slice& sl
 
   const bool of_the_block = access.space == Space::kShared || access.space == Space::kLocal;
   if (of_the_block || launch.synchronises.load(std::memory_order_relaxed))
-    slice.by_block[share_.owner_of_block(access.block)].push_back(
+    slice.by_block[share_.owner_of_block(access.block)].list.push_back(
         {static_cast<uint32_t>(slice.accesses.size() - 1), access.active});
   if (!of_the_block) share_by_address(access, slice);
 }
@@ -191,14 +198,17 @@ void Worker::decode(const unsigned char* records, const unsigned char* end, cons
     if (const std::optional<BarrierKind> kind = barrier_kind(record.kind))
       access.node = launch->counts(number_).add_barrier(record.pc, *kind);
     const uint32_t index = static_cast<uint32_t>(slice.accesses.size() - 1);
-    slice.by_block[share_.owner_of_block(record.block)].push_back({index, record.active});
+    slice.by_block[share_.owner_of_block(record.block)].list.push_back({index, record.active});
     if (record.kind == RecordKind::kDeviceMalloc)
       for (Places& list : slice.by_address) list.add(index, record.active, Places::kWhole);
   }
 }
 
 void Worker::by_block(Slice& slice, uint64_t round) {
-  for (const Share& share : slice.by_block[number_]) {
+  const std::vector<Share>& shares = slice.by_block[number_].list;
+  for (const Share& share : shares) {
+    if (workers_ != 1 && shares.data() + shares.size() - &share > kAccessesAhead)
+      load(slice.accesses[(&share + kAccessesAhead)->access]);
     Access& access = slice.accesses[share.access];
     Launch& launch = *access.launch;
     Blocks& blocks = launch.part(number_, pools_, share_).blocks;
@@ -244,11 +254,8 @@ void Worker::by_address(Slice& slice) {
   places.start(only != nullptr ? &only->part(number_, pools_, share_).global : nullptr, workers_ == 1);
   for (size_t at = 0; at < places.size();) {
     const Access& access = slice.accesses[places.access(at)];
-    if (workers_ != 1 && at + kAccessesAhead < places.size()) {
-      const Access* const later = slice.accesses.data() + places.access(at + kAccessesAhead);
-      __builtin_prefetch(later);
-      __builtin_prefetch(reinterpret_cast<const char*>(later) + 64);
-    }
+    if (workers_ != 1 && at + kAccessesAhead < places.size())
+      load(slice.accesses[places.access(at + kAccessesAhead)]);
     Launch& launch = *access.launch;
     Part& part = launch.part(number_, pools_, share_);
     EdgeTable& edges = launch.counts(number_).edges;

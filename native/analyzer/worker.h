@@ -25,7 +25,11 @@ namespace cuvein {
 // The open launches, by sequence number.
 using OpenLaunches = std::vector<std::pair<uint32_t, Launch*>>;
 
-struct Slice {
+struct alignas(kApart) Shares {
+  std::vector<Share> list;
+};
+
+struct alignas(kApart) Slice {
   explicit Slice(unsigned workers) : by_block(workers), by_address(workers) {}
   void clear();
 
@@ -37,7 +41,7 @@ struct Slice {
   }
 
   std::vector<Access> accesses;
-  std::vector<std::vector<Share>> by_block;  // a list a worker
+  std::vector<Shares> by_block;  // a list a worker
   std::vector<Places> by_address;
 
  private:
@@ -45,13 +49,13 @@ struct Slice {
   bool several_ = false;
 };
 
-class Worker {
+class alignas(kApart) Worker {
  public:
   // One worker alone takes so many records through all steps before it goes on to the next.
   static constexpr unsigned kRecordsOfAStretch = 256;
 
   Worker(unsigned number, unsigned workers)
-      : number_(number), workers_(workers), share_(number, workers), lanes_(workers) {}
+      : number_(number), workers_(workers), share_(number, workers), lanes_(kRoom + workers + kRoom) {}
 
   void decode(const unsigned char* records, const unsigned char* end, const OpenLaunches& launches,
               Slice& slice);
@@ -76,7 +80,9 @@ class Worker {
   Reuse reuse_;
   std::deque<PartialSyncs> snapshots_;
   std::vector<SplitLane> split_lanes_;
-  std::vector<uint32_t> lanes_;  // by worker; all zero between accesses
+  // By worker, from kRoom on, apart from what others write; all zero between accesses.
+  static constexpr size_t kRoom = kApart / sizeof(uint32_t);
+  std::vector<uint32_t> lanes_;
 };
 
 }  // namespace cuvein

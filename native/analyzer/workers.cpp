@@ -48,7 +48,14 @@ void Workers::start(Job job) {
   started_.notify_all();
 }
 
+// What is waited for is mostly near, and going to sleep takes longer.
+template <typename Condition>
+void Workers::look_for(Condition condition) const {
+  for (unsigned spin = 0; spin < spins_ && !condition(); ++spin) pause();
+}
+
 void Workers::wait() {
+  look_for([this] { return running_.load(std::memory_order_acquire) == 0; });
   std::unique_lock<std::mutex> lock(mutex_);
   finished_.wait(lock, [this] { return running_ == 0; });
   if (failure_ == nullptr) return;
@@ -60,6 +67,11 @@ void Workers::work(unsigned worker) {
   uint64_t done = 0;
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
+    if (jobs_ == done && !stop_) {
+      lock.unlock();
+      look_for([&] { return jobs_.load(std::memory_order_acquire) != done; });
+      lock.lock();
+    }
     // A job that was started is finished even when the team is to be dissolved.
     started_.wait(lock, [&] { return stop_ || jobs_ != done; });
     if (jobs_ == done) return;
@@ -75,7 +87,6 @@ void Workers::work(unsigned worker) {
   }
 }
 
-// Members finish a step at nearly the same time, and going to sleep takes longer than that.
 void Workers::meet() {
   const uint64_t meeting = meetings_.load(std::memory_order_relaxed);
   if (waiting_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_.size()) {
@@ -87,10 +98,7 @@ void Workers::meet() {
     met_.notify_all();
     return;
   }
-  for (unsigned spin = 0; spin < spins_; ++spin) {
-    if (meetings_.load(std::memory_order_acquire) != meeting) return;
-    pause();
-  }
+  look_for([&] { return meetings_.load(std::memory_order_acquire) != meeting; });
   std::unique_lock<std::mutex> lock(mutex_);
   met_.wait(lock, [&] { return meetings_.load(std::memory_order_relaxed) != meeting; });
 }

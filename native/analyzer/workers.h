@@ -43,14 +43,16 @@ class Workers {
   void dissolve();
   void work(unsigned worker);
   void meet();
+  template <typename Condition>
+  void look_for(Condition condition) const;
   bool failed() { return has_failed_.load(std::memory_order_acquire); }
   void fail(std::exception_ptr failure);
 
   std::mutex mutex_;
   std::condition_variable started_, finished_, met_;
   Job job_;
-  uint64_t jobs_ = 0;
-  unsigned running_ = 0;
+  std::atomic<uint64_t> jobs_{0};
+  std::atomic<unsigned> running_{0};
   std::atomic<unsigned> waiting_{0};
   std::atomic<uint64_t> meetings_{0};
   std::atomic<bool> has_failed_{false};
