@@ -135,7 +135,7 @@ def page(document: dict[str, Any]) -> str:
     parts.append(_items(f"{goal}." for goal in goals(document)))
     parts.append("## The cases")
     for row in measured:
-        parts += _section(row)
+        parts += _section(row, document)
     idle = [row for row in measured if row.speedup is not None and row.speedup < GAINED]
     if idle:
         parts += ["## What the graph does not settle", _filled(_IDLE)]
@@ -158,7 +158,7 @@ def _versions(machine: dict[str, Any]) -> dict[str, str]:
     return {f"{name}_version": str(version) for name, version in machine["versions"].items()}
 
 
-def _section(row: Row) -> list[str]:
+def _section(row: Row, document: dict[str, Any]) -> list[str]:
     observed = row.found.get("observe", {})
     texts = [f"{row.case.title} (`examples/cases/{row.case.name}`)."]
     found = next((each for each in observed.get("findings", []) if each["pattern"] == row.case.pattern), None)
@@ -172,10 +172,18 @@ def _section(row: Row) -> list[str]:
         texts.append(row.case.removal)
     if row.case.stays:
         texts.append(row.case.stays)
+    if row.removed is None and row.predicted is not None:
+        less = observed["before"] - observed["after"]
+        texts.append(
+            f"In the graphs of both variants: {less:,} {row.case.quantity} less. Counters: not read yet."
+        )
     gone, appeared = observed.get("gone", {}), observed.get("appeared", {})
     if gone:
         came = f"; appeared: {_counted(appeared)}" if appeared else ""
         texts.append(f"`cuvein diff`: findings that went away: {_counted(gone)}{came}.")
+    commits = {step["machine"]["commit"][:7] for step in row.found.values()}
+    if commits != {document["machine"]["commit"][:7]}:
+        texts.append(f"Measured at {', '.join(f'`{commit}`' for commit in sorted(commits))}.")
     return [f"### {row.case.name}", *map(_filled, texts)]
 
 
@@ -193,7 +201,10 @@ def goals(document: dict[str, Any]) -> list[str]:
     """Say of each goal whether it is met, and where it is not."""
     measured = rows(document)
     leading = [row.case.name for row in measured if row.rank != 1]
-    differs = [row.case.name for row in measured if row.as_predicted is False and not row.case.removal]
+    counted = [row for row in measured if row.as_predicted is not None]
+    differs = [row.case.name for row in counted if not row.as_predicted and not row.case.removal]
+    uncounted = [row.case.name for row in measured if row.removed is None]
+    absent = [name for name in case_studies.cases() if name not in document["cases"]]
     silent = [row.case.name for row in measured if not row.tells]
     gains = {row.case.name: row.speedup for row in measured if row.speedup is not None}
     enough = sum(gain >= GAIN for gain in gains.values())
@@ -202,8 +213,10 @@ def goals(document: dict[str, Any]) -> list[str]:
     return [
         f"Leading finding is the one answered: {len(measured) - len(leading)} of {len(measured)}"
         f"{_but(leading)}",
-        f"Removed as predicted within 1 %, or explained: {len(measured) - len(differs)} of {len(measured)}"
+        f"Removed as predicted within 1 %, or explained: {len(counted) - len(differs)} of {len(counted)}"
         f"{_but(differs)}",
+        *([f"Counters not read yet: {', '.join(uncounted)}"] if uncounted else []),
+        *([f"Not measured yet: {', '.join(absent)}"] if absent else []),
         f"`cuvein diff` names what went: {len(measured) - len(silent)} of {len(measured)}{_but(silent)}",
         f"Gains of {GAIN}{TIMES} or more: {enough} (goal {GAINERS}); best {best:.2f}{TIMES} "
         f"(goal {BEST:.0f}{TIMES})",
