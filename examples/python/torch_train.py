@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-BATCH, WORDS, WIDTH, CLASSES = 64, 16, 64, 64
+BATCH, WORDS, WIDTH, CLASSES = 16, 32, 64, 10
 
 
 class Classifier(nn.Module):

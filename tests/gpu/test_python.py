@@ -111,7 +111,7 @@ def test_the_softmax_of_a_step_is_known_by_line_operator_and_tensors(training: s
     assert origin is not None
     assert origin.operators[-1] == "aten::_softmax"
     objects = [traffic.object for traffic in traffic_of(forward)]
-    assert [each.name for each in objects] == ["float32[64, 16, 16]"] * 2
+    assert [each.name for each in objects] == ["float32[16, 32, 32]"] * 2
     assert {text(each.origin) for each in objects} == {text(origin)}
 
 
