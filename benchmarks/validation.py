@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import charts
-from causes import DIFFERENCES, OVERHEAD
+from causes import DERIVED, DIFFERENCES, OVERHEAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -71,10 +71,15 @@ def micro(result: Json) -> Section:
         rows.append([_code(name), len(kernels), len(seen), *sums, *(f"{n} of {len(seen)}" for n in equal)])
     heads = ["program", "kernels", "launches", "accesses", "bytes", *(f"equal: {name}" for name in engines)]
     bad = result["not_as_derived"]
+    why: dict[str, list[str]] = {}
+    for name, seen in programs.items():
+        if any(engine["differences"] for one in seen for engine in one["engines"].values()):
+            why.setdefault(DERIVED.get(name, "not explained yet."), []).append(_code(name))
+    told = "".join(f" {' and '.join(names)}: {reason}" for reason, names in why.items())
     return {
         "kernels": result["kernels"],
         "launches": result["launches"],
-        "verdict": f"{bad} graphs are not as derived." if bad else "All are as derived.",
+        "verdict": f"{bad} graphs are not as derived.{told}" if bad else "All are as derived.",
         "table": _table(heads, rows),
     }, {}
 

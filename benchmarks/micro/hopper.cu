@@ -24,7 +24,7 @@ __global__ void store_matrix(uint4* output, int pitch) {
   const unsigned row = static_cast<unsigned>(__cvta_generic_to_shared(&rows[lane * pitch]));
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"  // @matrix
                :
-               : "r"(row), "r"(lane), "r"(2 * lane), "r"(3 * lane), "r"(4 * lane)
+               : "r"(row), "r"(lane), "r"(2 * lane), "r"(3 * lane), "r"(4 * lane)  // @matrix
                : "memory");
   __syncthreads();
   output[index()] = rows[(lane ^ 1) * pitch];  // @move

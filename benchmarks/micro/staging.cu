@@ -35,7 +35,7 @@ __global__ void copy_filled(const float4* input, float4* output, int whole, int 
   const unsigned target = static_cast<unsigned>(__cvta_generic_to_shared(&tile[lane]));
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"  // @copy
                :
-               : "r"(target), "l"(input + index()), "r"(bytes)
+               : "r"(target), "l"(input + index()), "r"(bytes)  // @copy
                : "memory");
   __pipeline_commit();
   __pipeline_wait_prior(0);
@@ -75,18 +75,18 @@ __global__ void load_matrix(unsigned* output, int pitch) {
   unsigned a, b = 0, c = 0, d = 0;
   if constexpr (kMatrices == 1) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"  // @matrix
-                 : "=r"(a)
-                 : "r"(row)
+                 : "=r"(a)                                               // @matrix
+                 : "r"(row)                                              // @matrix
                  : "memory");
   } else if constexpr (kMatrices == 2) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"  // @matrix
-                 : "=r"(a), "=r"(b)
-                 : "r"(row)
+                 : "=r"(a), "=r"(b)                                                // @matrix
+                 : "r"(row)                                                        // @matrix
                  : "memory");
   } else {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"  // @matrix
-                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
-                 : "r"(row)
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d)                                // @matrix
+                 : "r"(row)                                                          // @matrix
                  : "memory");
   }
   output[index()] = a + b + c + d;  // @store
