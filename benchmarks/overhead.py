@@ -68,6 +68,10 @@ def main() -> int:
     ways = ["plain", *(options.way or list(WAYS)[1:])]
     machine = describe()
     begin = time.monotonic()
+
+    def head() -> dict[str, Any]:
+        return {"machine": machine, "seconds": round(time.monotonic() - begin, 1)}
+
     rows: list[dict[str, Any]] = []
     names = {subject.name for subject in found}
     if options.add and options.output.exists():
@@ -85,23 +89,29 @@ def main() -> int:
             continue
         rows.append(measure(subject, ways, options.repetitions, options.limit))
         print(line(rows[-1], ways), flush=True)
-        document = {
-            "format": "cuvein overhead",
-            "version": 1,
-            "machine": machine,
-            "goal": {"median": GOAL_MEDIAN, "most": GOAL_MOST},
-            "seconds": round(time.monotonic() - begin, 1),
-            "summary": summary(rows),
-            "failed": [str(error) for error in failed],
-            "programs": rows,
-        }
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps(document, indent=1) + "\n")
+        write(options.output, head(), rows, failed)
+    # What was not begun has to be told, too.
+    write(options.output, head(), rows, failed)
     for error in failed:
         print(error, file=sys.stderr)
     for sentence in judge(rows):
         print(sentence)
     return 1 if failed or any(row["failures"] for row in rows) else 0
+
+
+def write(file: Path, head: dict[str, Any], rows: list[dict[str, Any]], failed: list[Exception]) -> None:
+    """Write what there is so far."""
+    document = {
+        "format": "cuvein overhead",
+        "version": 1,
+        **head,
+        "goal": {"median": GOAL_MEDIAN, "most": GOAL_MOST},
+        "summary": summary(rows),
+        "failed": [str(error) for error in failed],
+        "programs": rows,
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(document, indent=1) + "\n")
 
 
 def measure(subject: Subject, ways: list[str], repetitions: int, limit: float) -> dict[str, Any]:

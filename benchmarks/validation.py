@@ -218,7 +218,8 @@ def overhead(result: Json) -> Section:
         plain = row["seconds"]["plain"]
         first = f"{statistics.median(plain):.2f} s" if plain else row["failures"].get("plain", "")
         accesses = f"{seen['accesses'] / 1e6:,.1f} M"
-        rows.append([_code(row["name"]), first, seen["launches"], accesses, *cells])
+        name = _code(row["name"]) + (f" (commit {row['commit']})" if "commit" in row else "")
+        rows.append([name, first, seen["launches"], accesses, *cells])
         if row["ratio"].get("gpu", 0) > goal["most"] or "gpu" in row["failures"]:
             left = seen.get("left_to_host", {})
             listed = "; ".join(f"{count:,} launches left to the host: {why}" for why, count in left.items())
@@ -243,7 +244,7 @@ def overhead(result: Json) -> Section:
         "goal_most": f"{goal['most']:g}{TIMES}",
         "summary": _table(["", "programs", "median", "most"], totals),
         "table": _table(["program", "plain", "launches", "accesses", *(WAYS[way] for way in ways)], rows),
-        "missed": f"Above {goal['most']:g}{TIMES} with the GPU engine:\n\n"
+        "missed": f"Above {goal['most']:g}{TIMES} with the GPU engine, or not ended in time:\n\n"
         + _table(["program", "wall time", "cause"], missed)
         if missed
         else "",
@@ -328,8 +329,13 @@ def _machine(machine: Json) -> str:
 
 
 def _failed(title: str, result: Json) -> str:
-    texts = [f"- {text}" for text in result["failed"]]
-    return "\n".join([title, "", *texts]) if texts else ""
+    """List what failed, those that failed alike in one line."""
+    alike: dict[str, list[str]] = {}
+    for text in result["failed"]:
+        name, _, why = text.partition(": ")
+        alike.setdefault(why, []).append(_code(name))
+    lines = [f"- {', '.join(names)}: {why}" for why, names in alike.items()]
+    return "\n".join([title, "", *lines]) if lines else ""
 
 
 def _table(heads: Iterable[str], rows: Iterable[Sequence[object]]) -> str:

@@ -111,7 +111,7 @@ def test_counts_that_are_not_equal_are_listed_with_their_cause(made):
     cause = "cuvein sees and does not analyse: 7 `UTMALDG`"
     assert f"| `rodinia/bfs` | `Kernel2` | {difference} | {cause} |" in lines
     assert "| `rodinia/bfs` | `Kernel2` | 1 |  | 75 / 100 |  |  |  |  |" in lines
-    assert "- rodinia/x: no" in lines
+    assert "- `rodinia/x`: no" in lines
     assert "**1 of 2 kernels are within the goals.**" in made["validation.md"]
 
 
