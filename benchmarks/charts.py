@@ -118,6 +118,7 @@ def lines(drawn: Sequence[Line], *, x_axis: str, y_axis: str) -> str:
             _text(left - 6, up + 4, f"{tick:g}", "end"),
         ]
     colour = 0
+    labelled: list[float] = []
     for line in drawn:
         points = [place(x, y) for x, y in line.points]
         ink, dash = (INK, ' stroke-dasharray="4 4"') if line.ideal else (COLOURS[colour], "")
@@ -128,7 +129,13 @@ def lines(drawn: Sequence[Line], *, x_axis: str, y_axis: str) -> str:
                 f'<circle cx="{across:.1f}" cy="{up:.1f}" r="3" fill="{ink}"/>' for across, up in points
             ]
             colour += 1
-        parts.append(_text(points[-1][0] + 8, points[-1][1] + 4, line.name, "start", size=11))
+        # Names of lines that end side by side are written below each other.
+        height_of_name = points[-1][1] + 4
+        while any(abs(height_of_name - other) < 12 for other in labelled):
+            height_of_name += 12
+        if line.name:
+            labelled.append(height_of_name)
+            parts.append(_text(points[-1][0] + 8, height_of_name, line.name, "start", size=11))
     parts.append(_text((left + width - right) / 2, height - 12, x_axis, "middle"))
     parts.append(_text(16, height / 2, y_axis, "middle", turned=True))
     return _page(width, height, parts)

@@ -1,7 +1,7 @@
 """Whether cuvein counts what the hardware counts: prints a table, writes JSON.
 
     python benchmarks/fidelity.py [--sources FOLDER] [--output FILE] [--raw FILE] [WHAT ...]
-    python benchmarks/fidelity.py --again FILE
+    python benchmarks/fidelity.py --again FILE...
 
 
 Each program runs under ``cuvein run``, once with each engine, and under Nsight Compute, with the same input.
@@ -98,10 +98,16 @@ def main() -> int:
     parser.add_argument("--budget", type=float, help="seconds after which no further program is begun")
     parser.add_argument("--output", type=Path, default=RESULTS)
     parser.add_argument("--raw", type=Path, metavar="FILE", help="keep what was counted")
-    parser.add_argument("--again", type=Path, metavar="FILE", help="compare what --raw kept")
+    parser.add_argument(
+        "--again",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="compare what --raw kept, of several runs together",
+    )
     options = parser.parse_args()
     if options.again:
-        raw = json.loads(options.again.read_text())
+        raw = together([json.loads(file.read_text()) for file in options.again])
     else:
         gpu = device.find()
         if isinstance(gpu, str):
@@ -145,7 +151,22 @@ def measure(options: argparse.Namespace) -> Raw:
             print(f"{subject.name}: {len(counted)} launches, {time.monotonic() - start:.1f} s", flush=True)
             if options.raw:
                 options.raw.write_text(json.dumps(raw) + "\n")
+    if options.raw:
+        # With what was not begun.
+        options.raw.write_text(json.dumps(raw) + "\n")
     return raw
+
+
+def together(raws: list[Raw]) -> Raw:
+    """Take several runs as one, on the machine of the first; the last that counted a program has the word."""
+    counted = {program["name"]: program for raw in raws for program in raw["programs"]}
+    failed = {text.split(":")[0]: text for raw in raws for text in raw["failed"]}
+    return {
+        **raws[0],
+        "seconds": round(sum(raw["seconds"] for raw in raws), 1),
+        "failed": [text for name, text in failed.items() if name not in counted],
+        "programs": list(counted.values()),
+    }
 
 
 def observe(subject: Subject, limit: float) -> dict[str, list[Raw]]:

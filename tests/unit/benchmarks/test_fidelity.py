@@ -157,3 +157,16 @@ def test_programs_run_under_both_and_what_fails_does_not_stop_the_rest(tmp_path,
     fidelity.main()
     assert json.loads((tmp_path / "again").read_text())["programs"] == written["programs"]
     assert "1 of 1 kernels" in capsys.readouterr().out
+
+
+def test_several_runs_are_taken_together():
+    first = {
+        "machine": {"gpu": "a"},
+        "seconds": 1.5,
+        "failed": ["x: late", "y: no"],
+        "programs": [{"name": "z"}],
+    }
+    second = {"machine": {"gpu": "b"}, "seconds": 2, "failed": [], "programs": [{"name": "x"}]}
+    raw = fidelity.together([first, second])
+    assert (raw["machine"], raw["seconds"], raw["failed"]) == ({"gpu": "a"}, 3.5, ["y: no"])
+    assert [program["name"] for program in raw["programs"]] == ["z", "x"]
