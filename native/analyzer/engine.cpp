@@ -119,9 +119,12 @@ class Engine::Implementation {
     return graph;
   }
 
+  const std::string& refused() const { return refused_; }
+
  private:
   // Checks all records and cuts them into stretches. Sets incoming_ and synchronising_, nothing else.
   bool validate(const unsigned char* records, size_t bytes) {
+    refused_.clear();
     incoming_.clear();
     synchronising_.clear();
     const Launch* launch = nullptr;
@@ -140,7 +143,10 @@ class Engine::Implementation {
           if (found == launches_.end()) return false;
           launch = found->second.get();
         }
-        if (!valid(record, launch->geometry())) return false;
+        if (!valid(record, launch->geometry())) {
+          refused_ = describe(record);
+          return false;
+        }
         if (record.kind == RecordKind::kBlockBarrier || record.kind == RecordKind::kWarpSync)
           note_synchronising(sequence);
       }
@@ -277,6 +283,7 @@ class Engine::Implementation {
   Batch filling_, working_;
   std::vector<Stretch> incoming_;
   std::vector<Launch*> synchronising_;
+  std::string refused_;
   std::vector<std::unique_ptr<Worker>>
       workers_;  // before the launches, whose shadows lie in the workers' pools
   std::unordered_map<uint32_t, std::unique_ptr<Launch>> launches_;
@@ -301,6 +308,8 @@ bool Engine::consume(const void* records, size_t bytes) {
   }
   return implementation_->consume(static_cast<const unsigned char*>(records), bytes);
 }
+
+const std::string& Engine::refused() const { return implementation_->refused(); }
 
 Graph Engine::end(uint32_t launch) { return implementation_->end(launch); }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "analyzer/graph.h"
@@ -40,6 +41,8 @@ class Engine {
   // Takes whole records of any open launches, interleaved, in stream order. Returns false and changes nothing
   // when a record is malformed or names a launch that is not open. The memory may be reused on return.
   bool consume(const void* records, size_t bytes);
+  // The record for which the last call was refused, for a report of the mistake; empty when it has no place.
+  const std::string& refused() const;
 
   // Waits for the records consumed so far and closes the launch. Throws std::invalid_argument when it is not
   // open. Like consume, it throws what stopped the analysis of records consumed before: std::bad_alloc,

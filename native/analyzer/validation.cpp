@@ -1,5 +1,7 @@
 #include "analyzer/validation.h"
 
+#include <cstdio>
+
 #include "analyzer/origin.h"
 
 namespace cuvein {
@@ -30,6 +32,17 @@ bool valid_access(const RecordHeader& record) {
 }
 
 }  // namespace
+
+std::string describe(const RecordHeader& record) {
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "kind %u, pc %#x, block %llu, warp %u, lanes %#x, space %u, type %u, %u bytes",
+                static_cast<unsigned>(record.kind), static_cast<unsigned>(record.pc),
+                static_cast<unsigned long long>(record.block), static_cast<unsigned>(record.warp),
+                static_cast<unsigned>(record.active), static_cast<unsigned>(record.space),
+                static_cast<unsigned>(record.type), static_cast<unsigned>(record.size));
+  return text;
+}
 
 bool valid(const RecordHeader& record, const LaunchGeometry& launch) {
   const bool of_a_warp = record.kind != RecordKind::kLaunchEnd;

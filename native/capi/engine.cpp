@@ -46,9 +46,11 @@ int cuvein_engine_consume(cuvein_engine* engine, const void* records, size_t byt
     if (!engine || (!records && bytes))
       return report(CUVEIN_INVALID, "the engine or the records are missing");
     if (bytes == 0 || engine->engine.consume(records, bytes)) return static_cast<int>(CUVEIN_OK);
+    const std::string& record = engine->engine.refused();
     return report(
         CUVEIN_INVALID,
-        "these records are malformed or belong to a launch that is not open; none of them was taken");
+        "these records are malformed or belong to a launch that is not open; none of them was taken" +
+            (record.empty() ? "" : " (" + record + ")"));
   });
 }
 

@@ -112,7 +112,8 @@ void Output::send(const void* records, size_t bytes) {
     trace_dirty_ = true;
     if (!trace_->records(records, bytes)) trace_failed();
   }
-  if (engine_ && !engine_->consume(records, bytes)) damage_ = "the engine refused a part of the records";
+  if (engine_ && !engine_->consume(records, bytes) && damage_.empty())
+    damage_ = "the engine refused a part of the records (" + engine_->refused() + ")";
 }
 
 void Output::records(const void* records, size_t bytes) {

@@ -50,11 +50,7 @@ nlohmann::json process_json(const std::string& sanitizer, const std::string& dri
   nlohmann::json versions = {{"cuvein", CUVEIN_VERSION}, {"sanitizer", nullptr}, {"driver", nullptr}};
   if (!sanitizer.empty()) versions["sanitizer"] = sanitizer;
   if (!driver.empty()) versions["driver"] = driver;
-  return {{"id", id},
-          {"pid", getpid()},
-          {"executable", path},
-          {"arguments", words},
-          {"versions", versions}};
+  return {{"id", id}, {"pid", getpid()}, {"executable", path}, {"arguments", words}, {"versions", versions}};
 }
 
 std::string make_process_folder(const std::string& output, std::string* error) {

@@ -124,6 +124,17 @@ def test_a_bad_record_is_refused_and_changes_nothing(workers: int, damage: Calla
     assert {key[0] for key in graph.nodes} == {16, 48}
 
 
+def test_what_is_wrong_with_a_bad_record_is_told() -> None:
+    process, shape = engine.documents(launch())
+    record = encode([Warp().read(0x7A0, {3: A})])
+    with Engine(process, workers=1) as host:
+        host.begin(shape)
+        with pytest.raises(
+            InvalidError, match="pc 0x7a0, block 0, warp 0, lanes 0x8, space 0, type 0, 3 bytes"
+        ):
+            host.consume(record[:6] + b"\x03" + record[7:])
+
+
 def test_launches_may_end_while_others_go_on() -> None:
     process, first = engine.documents(launch(1))
     _, second = engine.documents(launch(2))

@@ -1,6 +1,6 @@
-// graph_branches [REPLAYS]: a CUDA graph in which a kernel runs three times in a row and, at the same time, in a
-// branch of its own, on other words. Every one of the launches: read cold 4096, write thread 4096, with a word
-// of local memory for each thread that it writes and reads.
+// graph_branches [REPLAYS]: a CUDA graph in which a kernel runs three times in a row and, at the same time,
+// in a branch of its own, on other words. Every one of the launches: read cold 4096, write thread 4096, with
+// a word of local memory for each thread that it writes and reads.
 #include "common.h"
 
 constexpr int kSize = 1024;

@@ -1,8 +1,9 @@
-// last_block FILE [ROWS [COLUMNS]]: ROWS warps (a multiple of 4), in blocks of four, each read the same COLUMNS
-// words (a multiple of 32) from the first to the last. Before each read a lane leaves its block's number at the
-// word and looks whose was there, so the program itself knows whether its block or another one was there last.
-// Writes to FILE how many of its exchanges met nobody, the own block and another one. How the warps take turns
-// is the schedule's choice, and what a tool says about the words must be the choice that was made.
+// last_block FILE [ROWS [COLUMNS]]: ROWS warps (a multiple of 4), in blocks of four, each read the same
+// COLUMNS words (a multiple of 32) from the first to the last. Before each read a lane leaves its block's
+// number at the word and looks whose was there, so the program itself knows whether its block or another one
+// was there last. Writes to FILE how many of its exchanges met nobody, the own block and another one. How the
+// warps take turns is the schedule's choice, and what a tool says about the words must be the choice that was
+// made.
 #include "common.h"
 
 __global__ void last_block(const volatile int* words, int* visitors, unsigned long long* counts, int* output,
@@ -40,5 +41,6 @@ int main(int argc, char** argv) {
   if (file == nullptr) return 1;
   std::fprintf(file, "%llu %llu %llu\n", found[0], found[1], found[2]);
   std::fclose(file);
-  return finish(agree("output", output.host(), std::vector<int>(static_cast<size_t>(rows) * 32, columns / 32)));
+  return finish(
+      agree("output", output.host(), std::vector<int>(static_cast<size_t>(rows) * 32, columns / 32)));
 }

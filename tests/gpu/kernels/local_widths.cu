@@ -1,6 +1,7 @@
-// Local memory in accesses of 1 to 16 bytes, through a function that is called, in blocks that come and go: each
-// thread writes 16 bytes of its own as one word, reads them as bytes and as pairs of words. For n threads: write
-// cold 16 n, bytes thread 4 n, pairs thread 16 n; 16 sectors for a warp's words, 4 for its bytes.
+// Local memory in accesses of 1 to 16 bytes, through a function that is called, in blocks that come and go:
+// each thread writes 16 bytes of its own as one word, reads them as bytes and as pairs of words. For n
+// threads: write cold 16 n, bytes thread 4 n, pairs thread 16 n; 16 sectors for a warp's words, 4 for its
+// bytes.
 #include "common.h"
 
 __device__ __noinline__ int sum_of(const volatile unsigned char* bytes, int count) {

@@ -1,6 +1,6 @@
-// many_launches FILE [COUNT]: as many launches of a tiny kernel, one after another in a stream. Writes to FILE the
-// milliseconds from the first launch to the end of the last, and the device memory in use beyond that before the
-// first, in MiB, after a tenth of them and after all.
+// many_launches FILE [COUNT]: as many launches of a tiny kernel, one after another in a stream. Writes to
+// FILE the milliseconds from the first launch to the end of the last, and the device memory in use beyond
+// that before the first, in MiB, after a tenth of them and after all.
 #include <chrono>
 
 #include "common.h"

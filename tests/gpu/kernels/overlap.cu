@@ -1,6 +1,6 @@
 // overlap [STREAMS]: as many streams, each with a kernel that runs at the same time as the others, since each
-// waits until all have begun. All of them touch the same words, and still each launch is a launch of its own: read
-// cold 4096, then write thread 4096 to what it read; never grid.
+// waits until all have begun. All of them touch the same words, and still each launch is a launch of its own:
+// read cold 4096, then write thread 4096 to what it read; never grid.
 #include <unistd.h>
 
 #include "common.h"

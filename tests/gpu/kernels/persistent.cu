@@ -1,6 +1,6 @@
-// persistent [ITEMS]: as many blocks as the GPU holds at once, which fetch pieces of work from a counter until
-// there are none left, and a kernel in another stream that waits for the last piece. Every word: read cold, write
-// thread.
+// persistent [ITEMS]: as many blocks as the GPU holds at once, which fetch pieces of work from a counter
+// until there are none left, and a kernel in another stream that waits for the last piece. Every word: read
+// cold, write thread.
 #include "common.h"
 
 __global__ void work(int* words, int* next, int items) {
@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
   CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, work, 128, 0));
   CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
   wait_for_last<<<1, 1, 0, waiting>>>(next.get(), items, seen.get());
-  work<<<multiprocessors * (resident / 2), 128, 0, working>>>(words.get(), next.get(), items);
+  work<<<multiprocessors*(resident / 2), 128, 0, working>>>(words.get(), next.get(), items);
   CHECK(cudaGetLastError());
   CHECK(cudaStreamSynchronize(working));
   CHECK(cudaStreamSynchronize(waiting));
