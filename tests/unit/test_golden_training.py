@@ -38,6 +38,13 @@ def line(origin: Origin | None) -> str:
     return PROGRAM.read_text().splitlines()[(origin.place.line or 0) - 1].strip()
 
 
+def test_recording_names_no_private_paths() -> None:
+    text = gzip.decompress(RECORDING.read_bytes()).decode()
+    places = {path.split("/")[1] for path in re.findall(r'"(/[a-zA-Z][^"]*)"', text)}
+    assert places <= {"tmp", "usr", "lib"}
+    assert set(re.findall(r'"/tmp/([^/"]*)', text)) == {"cuvein"}
+
+
 def test_every_launch_is_whole_and_has_its_operator(step: list[LaunchProfile]) -> None:
     assert len(step) > 20
     for profile in step:

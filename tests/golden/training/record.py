@@ -13,6 +13,7 @@ import gzip
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--output", type=Path, default=HERE, metavar="FOLDER", help="where it goes")
     options = parser.parse_args()
-    # Paths end up in the recording: a neutral place.
+    # Paths end up in the recording: a neutral place, and below one for PyTorch.
     place = Path(tempfile.gettempdir()) / "cuvein"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
@@ -44,7 +45,11 @@ def main() -> int:
         print("record.py:", *faults, sep="\n  ", file=sys.stderr)
         return 1
     options.output.mkdir(parents=True, exist_ok=True)
-    data = gzip.compress(b"".join(encode(profile) for profile in found), mtime=0)
+    packages = str(Path(sysconfig.get_path("platlib"))).encode()
+    lines = b"".join(encode(profile) for profile in found).replace(
+        packages, b"/usr/lib/python3/dist-packages"
+    )
+    data = gzip.compress(lines, mtime=0)
     (options.output / "step.jsonl.gz").write_bytes(data)
     print(f"{len(found)} launches, {len(data)} bytes")
     return 0
