@@ -201,7 +201,7 @@ class Engine::Implementation {
     return true;
   }
 
-  // The caller does all workers' parts, one after another. Programs with many small launches live on this.
+  // One thread does all workers' parts, one after another. Programs with many small launches live on this.
   void work_alone() {
     Slice& slice = slices_.front();
     for (const std::unique_ptr<Worker>& worker : workers_) worker->start_round();
@@ -231,14 +231,7 @@ class Engine::Implementation {
     const unsigned char* records = working_.records.get();
     const size_t stretches = working_.stretches.size();
     if (workers_.size() == 1) {
-      Slice& slice = slices_.front();
-      worker.start_round();
-      for (size_t i = 0; i < stretches; ++i) {
-        slice.clear();
-        worker.decode(records + working_.stretches[i].offset, stretch_end(i), working_.launches, slice);
-        worker.by_block(slice, round_);
-        worker.by_address(slice);
-      }
+      work_alone();
       return;
     }
     team_.together([&] {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,14 @@ from rich.text import Text
 from cuvein.report import numbers, style
 from cuvein.report.listing import Listing, Row, Section
 from cuvein.report.origins import origin_document, origin_text
-from cuvein.report.summary import access_of, summarise
+from cuvein.report.summary import access_of, labels_of, summarise
 from cuvein.report.tally import Tally
 from cuvein.source import short, traffic_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cuvein.profile.model import LabelName, LaunchProfile, TypeName
+    from cuvein.profile.model import LaunchProfile, TypeName
     from cuvein.source import DataObject
 
 __all__ = ["ObjectDocument", "ObjectGroup", "ObjectReport", "by_object"]
@@ -123,9 +123,7 @@ class _Collected:
 
     def _add(self, profile: LaunchProfile) -> None:
         nodes = {node.id: node for node in profile.nodes}
-        labels: dict[int, Counter[LabelName]] = defaultdict(Counter)
-        for edge in profile.edges:
-            labels[edge.node][edge.label] += edge.bytes
+        labels = labels_of(profile)
         kernel = profile.launch.kernel.name
         for traffic in traffic_of(profile):
             data_object = traffic.object

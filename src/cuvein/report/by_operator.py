@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,14 @@ from rich.text import Text
 from cuvein.report import numbers, style
 from cuvein.report.listing import Listing, Row, Section, kind_name
 from cuvein.report.origins import launches_text, origin_document, origin_text
-from cuvein.report.summary import access_of, summarise
+from cuvein.report.summary import access_of, labels_of, summarise
 from cuvein.report.tally import AccessKind, Tally
 from cuvein.source import launched_at, short, traffic_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cuvein.profile.model import LabelName, LaunchProfile
+    from cuvein.profile.model import LaunchProfile
     from cuvein.source import Origin
 
 __all__ = ["OperatorDocument", "OperatorGroup", "OperatorReport", "by_operator"]
@@ -74,9 +74,7 @@ class OperatorGroup:
         self.kernels[profile.launch.kernel.name] += 1
         for traffic in traffic_of(profile):
             self.objects[traffic.object.title] += traffic.bytes
-        labels: dict[int, Counter[LabelName]] = defaultdict(Counter)
-        for edge in profile.edges:
-            labels[edge.node][edge.label] += edge.bytes
+        labels = labels_of(profile)
         for node in profile.nodes:
             kind = AccessKind(node.space, node.type, node.size, node.asynchronous)
             self.kinds.setdefault(kind, Tally()).add(access_of(node, labels[node.id]))

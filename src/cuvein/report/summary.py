@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,7 +25,16 @@ if TYPE_CHECKING:
     )
     from cuvein.source import Origin
 
-__all__ = ["AccessKey", "AccessSummary", "KernelSummary", "LaunchShape", "Summary", "access_of", "summarise"]
+__all__ = [
+    "AccessKey",
+    "AccessSummary",
+    "KernelSummary",
+    "LaunchShape",
+    "Summary",
+    "access_of",
+    "labels_of",
+    "summarise",
+]
 
 
 class AccessKey(NamedTuple):
@@ -125,6 +134,14 @@ class AccessSummary:
         else:
             self.used += weighted_sum(node.sectors)
             self.ideal += ideal_sectors(node)
+
+
+def labels_of(profile: LaunchProfile) -> dict[int, Counter[LabelName]]:
+    """Give the bytes by label of each node of a launch, by the node's id."""
+    labels: dict[int, Counter[LabelName]] = defaultdict(Counter)
+    for edge in profile.edges:
+        labels[edge.node][edge.label] += edge.bytes
+    return labels
 
 
 def access_of(node: Node, labels: Counter[LabelName]) -> AccessSummary:
