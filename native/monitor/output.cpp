@@ -112,8 +112,10 @@ void Output::send(const void* records, size_t bytes) {
     trace_dirty_ = true;
     if (!trace_->records(records, bytes)) trace_failed();
   }
-  if (engine_ && !engine_->consume(records, bytes) && damage_.empty())
-    damage_ = "the engine refused a part of the records (" + engine_->refused() + ")";
+  if (engine_ && !engine_->consume(records, bytes) && damage_.empty()) {
+    const std::string& record = engine_->refused();
+    damage_ = "the engine refused a part of the records" + (record.empty() ? "" : " (" + record + ")");
+  }
 }
 
 void Output::records(const void* records, size_t bytes) {

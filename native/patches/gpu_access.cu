@@ -18,12 +18,10 @@ namespace cuvein {
 namespace gpu {
 namespace {
 
-CUVEIN_FAST uint32_t shift_of(uint32_t size) { return 31 - __clz(size); }
-
 template <Space kSpace>
 CUVEIN_FAST void analyse_access(const Group& group, uint64_t pc, uint64_t address, uint32_t size,
                                 uint32_t flags) {
-  Access access{AccessType::kRead, false, shift_of(size)};
+  Access access{AccessType::kRead, false, moved_shift(size)};
   if (classify(flags, &access.type)) analyse<kSpace>(group, access, pc, address);
 }
 
@@ -65,7 +63,7 @@ CUVEIN_PATCH cuvein_local(void* userdata, uint64_t pc, void* address, uint32_t s
     if (cuvein::classify(flags, &type))
       cuvein::gpu::analyse_local(group, static_cast<uint32_t>(reinterpret_cast<uint64_t>(address)),
                                  static_cast<uint32_t>(pc),
-                                 cuvein::gpu::pack_kind(type, cuvein::gpu::shift_of(size)));
+                                 cuvein::gpu::pack_kind(type, cuvein::moved_shift(size)));
   }
   return SANITIZER_PATCH_SUCCESS;
 }
@@ -94,14 +92,14 @@ CUVEIN_PATCH cuvein_copy(void* userdata, uint64_t pc, void* source, uint32_t tar
   cuvein::gpu::Group readers = group;
   readers.active = __ballot_sync(group.active, bytes != 0);
   if (bytes != 0) {
-    const cuvein::gpu::Access access{AccessType::kRead, true, cuvein::gpu::shift_of(size)};
+    const cuvein::gpu::Access access{AccessType::kRead, true, cuvein::moved_shift(size)};
     if (__all_sync(readers.active, bytes == size))
       cuvein::gpu::analyse<Space::kGlobal>(readers, access, pc, address);
     else
       cuvein::gpu::analyse_sizes(readers, address, access, static_cast<uint32_t>(pc), bytes);
   }
   __syncwarp(group.active);
-  const cuvein::gpu::Access access{AccessType::kWrite, true, cuvein::gpu::shift_of(size)};
+  const cuvein::gpu::Access access{AccessType::kWrite, true, cuvein::moved_shift(size)};
   cuvein::gpu::analyse<Space::kShared>(group, access, pc, target);
   return SANITIZER_PATCH_SUCCESS;
 }

@@ -30,6 +30,7 @@ CASES: list[tuple[str, list[str], Expected]] = [
     ("mixed_widths", [], cases.mixed_widths()),
     ("two_regions", [], cases.two_regions()),
     ("wide_broadcast", [], cases.wide_broadcast()),
+    ("unused_word", [], cases.unused_word()),
     ("local_array", ["4"], cases.local_array(4)),
     ("load_matrix", [], cases.load_matrix()),
     ("zero_fill", [], cases.zero_fill()),

@@ -37,6 +37,7 @@ INVARIANT: list[tuple[str, ...]] = [
     ("own_slot", "8"),
     ("two_regions",),
     ("wide_broadcast",),
+    ("unused_word",),
     ("zero_fill",),
     ("late_commit",),
     ("many_blocks", "100000"),

@@ -231,6 +231,21 @@ def wide_broadcast() -> Expected:
     }
 
 
+def unused_word() -> Expected:
+    """Loads of four words of which three are used."""
+    return {
+        "unused_word": [
+            Access("load", "global", "read", {"cold": 512}, 1, 16, 32, 32, 16),
+            Access("write", "shared", "write", {"cold": 512}, 1, 16, 32, None, None, 128, 4, 4),
+            Access("three", "global", "read", {"cold": 512}, 1, 16, 32, 32, 16),
+            Access(
+                "read", "shared", "read", {"warp_diff_inst from write": 512}, 1, 16, 32, None, None, 128, 4, 4
+            ),
+            floats("store", "write", {"cold": 128}, 1),
+        ]
+    }
+
+
 def early_exit(blocks: int) -> Expected:
     """32 of 96 threads stay."""
     size = 128 * blocks
