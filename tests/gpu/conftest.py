@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ sys.path.insert(0, str(HERE))
 from harness import build, device, session, summary  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
 ROOT = HERE.parents[1]
 
@@ -23,6 +24,7 @@ ROOT = HERE.parents[1]
 def pytest_configure(config: pytest.Config) -> None:
     if not config.pluginmanager.hasplugin("timeout"):
         config.addinivalue_line("markers", "timeout(seconds): of pytest-timeout, which is not installed")
+    config.addinivalue_line("markers", "alone: measures the whole GPU; no other test runs meanwhile")
     # Without a GPU there is nothing to record.
     if (folder := os.environ.get("CUVEIN_RESULTS")) and not isinstance(device.find(), str):
         config.pluginmanager.register(summary.Summary(Path(folder)), "cuvein-summary")
@@ -36,6 +38,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.gpu)
         if isinstance(gpu, str):
             item.add_marker(pytest.mark.skip(reason=f"needs a GPU: {gpu}"))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Keep the other workers of pytest-xdist waiting while a test needs the GPU alone."""
+    folder = ROOT / "build" / "gpu"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "tests.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
+        return (yield)
 
 
 @pytest.fixture(scope="session")

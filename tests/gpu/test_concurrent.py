@@ -91,6 +91,7 @@ def test_persistent_kernel_and_one_that_waits_for_it(
     assert run.kernel("wait_for_last").incomplete is None
 
 
+@pytest.mark.alone
 def test_many_launches_take_no_more_memory(engine: str, programs: dict[str, str], tmp_path: Path) -> None:
     file = tmp_path / "spent"
     run = session.profile(tmp_path / "out", [programs["many_launches"], str(file), "3000"], engine=engine)

@@ -39,7 +39,7 @@ def test_selected_launches(
     options: list[str], sequences: list[int], programs: dict[str, str], engine: str, tmp_path: Path
 ) -> None:
     run = session.profile(tmp_path, [programs["selection"]], *options, engine=engine)
-    assert (run.outcome.status, run.outcome.stdout.splitlines()[-1]) == (0, b"ok"), str(run.outcome)
+    assert (run.outcome.status, run.outcome.stdout.splitlines()[-1:]) == (0, [b"ok"]), str(run.outcome)
     assert [profile.launch.sequence for profile in run.profiles] == sequences
     for profile in run.profiles:
         kernel = ALL[profile.launch.sequence - 1]
@@ -64,7 +64,7 @@ def test_nvtx_range(programs: dict[str, str], engine: str, tmp_path: Path) -> No
 def test_no_kernel_matched_lists_those_seen(programs: dict[str, str], engine: str, tmp_path: Path) -> None:
     run = session.profile(tmp_path, [programs["selection"]], "--kernel-name", "gamma", engine=engine)
     assert run.outcome.status == 120, str(run.outcome)
-    assert run.outcome.stdout.splitlines()[-1] == b"ok"
+    assert run.outcome.stdout.splitlines()[-1:] == [b"ok"]
     assert b"alpha" in run.outcome.stderr
     assert b"beta" in run.outcome.stderr
     assert b"Traceback" not in run.outcome.stderr

@@ -20,6 +20,30 @@ def graph(profile: LaunchProfile) -> tuple[Any, ...]:
     return profile.launch.kernel.mangled, profile.coverage, tuple(profile.nodes), tuple(profile.edges)
 
 
+def differences(found: LaunchProfile, expected: LaunchProfile) -> list[str]:
+    """What of the graphs differs, a sentence each: what one has and the other has not."""
+    kernel = expected.launch.kernel.name
+    said = [
+        f"{kernel}: {name}: {ours}, expected {theirs}"
+        for name, ours, theirs in [
+            ("kernel", found.launch.kernel.mangled, expected.launch.kernel.mangled),
+            ("coverage", found.coverage, expected.coverage),
+        ]
+        if ours != theirs
+    ]
+    for name, ours, theirs in [
+        ("nodes", found.nodes, expected.nodes),
+        ("edges", found.edges, expected.edges),
+    ]:
+        more = [entry for entry in ours if entry not in theirs]
+        less = [entry for entry in theirs if entry not in ours]
+        if more or less or len(ours) != len(theirs):
+            said.append(f"{kernel}: {name}: has {more}, lacks {less}")
+    if not said and graph(found) != graph(expected):
+        said.append(f"{kernel}: nodes or edges stand in another order")
+    return said
+
+
 def labels(profiles: Iterable[LaunchProfile]) -> Distribution:
     """Share of the bytes of all launches together, by space and label."""
     total: Counter[tuple[str, str]] = Counter()

@@ -4,8 +4,7 @@
 
 __global__ void unused_word(const float4* points, float* output) {
   __shared__ float4 staged[32];
-  const float4 mine = points[threadIdx.x];       // @load
-  staged[threadIdx.x] = mine;                    // @write
+  staged[threadIdx.x] = points[threadIdx.x];     // @stage
   const float4 next = points[threadIdx.x + 32];  // @three
   __syncthreads();
   const float4 other = staged[31 - threadIdx.x];                                        // @read
