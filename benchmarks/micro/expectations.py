@@ -6,13 +6,25 @@ from collections import defaultdict
 from pathlib import Path
 
 # Importing a module registers its benchmarks.
-from micro import banks, coalescing, hopper, local, redundancy, scopes, shapes, sharing, staging, widths
+from micro import (
+    banks,
+    coalescing,
+    hopper,
+    local,
+    redundancy,
+    scopes,
+    shapes,
+    sharing,
+    staging,
+    unused,
+    widths,
+)
 from micro.graph import BENCHMARKS, Benchmark
 
 __all__ = ["BENCHMARKS", "FOLDER", "LEAST_ARCHITECTURE", "MODULES", "programs", "source"]
 
 FOLDER = Path(__file__).parent
-MODULES = (scopes, redundancy, banks, coalescing, sharing, local, staging, shapes, widths, hopper)
+MODULES = (scopes, redundancy, banks, coalescing, sharing, local, staging, shapes, widths, unused, hopper)
 # Programs that older GPUs cannot run: compute capability in the form of sm_90.
 LEAST_ARCHITECTURE = {"staging": 80, "hopper": 90}
 

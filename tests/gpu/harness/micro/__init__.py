@@ -84,6 +84,8 @@ KERNELS: dict[str, tuple[int, Make]] = {
     "pairs": (64, traffic.pairs),
     "four_origins": (128, traffic.four_origins),
     "vector_then_words": (128, traffic.vector_then_words),
+    **{f"far_without{word}": (128, traffic.without(word)) for word in range(4)},
+    **{f"near_without{word}": (128, blocks.without(word)) for word in range(4)},
     "store_matrix": (32, blocks.store_matrix),
     "cluster": (128, blocks.cluster),
     "atomic_vector": (128, lambda: traffic.atomic_twice(16, 0, 1)),

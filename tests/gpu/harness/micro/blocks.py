@@ -1,4 +1,4 @@
-"""Kernels of banks.cu, local.cu, staging.cu, shapes.cu and hopper.cu."""
+"""Kernels of banks.cu, local.cu, staging.cu, shapes.cu, unused.cu and hopper.cu."""
 
 from __future__ import annotations
 
@@ -253,3 +253,21 @@ def cluster() -> Kernel:
         yield far("store", WRITE, OTHER, t.index)
 
     return kernel
+
+
+# unused.cu
+
+
+def without(word: int) -> Callable[[], Kernel]:
+    def make() -> Kernel:
+        def kernel(t: Thread) -> Steps:
+            yield near("write", WRITE, t.thread, 16)
+            yield BARRIER
+            yield near("read", READ, t.thread ^ 1, 16)
+            yield BARRIER
+            yield near("rest", READ, 4 * (t.thread ^ 2) + word)
+            yield far("store", WRITE, OTHER, t.index)
+
+        return kernel
+
+    return make

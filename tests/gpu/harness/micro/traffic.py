@@ -1,4 +1,4 @@
-"""Kernels of scopes.cu, redundancy.cu, coalescing.cu, sharing.cu and widths.cu."""
+"""Kernels of scopes.cu, redundancy.cu, coalescing.cu, sharing.cu, widths.cu and unused.cu."""
 
 from __future__ import annotations
 
@@ -342,3 +342,21 @@ def vector_then_words() -> Kernel:
         yield far("store", WRITE, OTHER, t.index)
 
     return kernel
+
+
+# unused.cu
+
+
+def without(word: int) -> Callable[[], Kernel]:
+    def make() -> Kernel:
+        def kernel(t: Thread) -> Steps:
+            yield far("write", WRITE, OUTPUT, t.index, 16)
+            yield BARRIER
+            yield far("read", READ, OUTPUT, t.index ^ 1, 16)
+            yield BARRIER
+            yield far("rest", READ, OUTPUT, 4 * (t.index ^ 2) + word)
+            yield far("store", WRITE, OTHER, t.index)
+
+        return kernel
+
+    return make
