@@ -20,7 +20,7 @@ import shutil
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ import counts
 import nsight
 import programs
 import subjects
+from cuvein.profile import ProfileError
 from cuvein.source.names import short
 from machine import ROOT, describe, device, session
 
@@ -129,31 +130,50 @@ def measure(options: argparse.Namespace) -> Raw:
         "failed": [str(error) for error in failed],
         "programs": [],
     }
+
+    def give_up(subject: Subject, why: object) -> None:
+        raw["failed"].append(f"{subject.name}: {why}")
+        print(f"{subject.name}: {why}", file=sys.stderr, flush=True)
+
+    counted: list[tuple[Subject, Future[dict[str, list[Raw]]], list[Raw]]] = []
+
+    def keep() -> None:
+        """Move on what both sides have counted; write it where asked to."""
+        for one in [one for one in counted if one[1].done()]:
+            counted.remove(one)
+            subject, profiles, launches = one
+            try:
+                seen = profiles.result()
+            except (FidelityError, ProfileError) as problem:
+                give_up(subject, problem)
+                continue
+            command = " ".join([Path(subject.command[0]).name, *subject.command[1:]])
+            raw["programs"].append(
+                {"name": subject.name, "command": command, "cuvein": seen, "ncu": launches}
+            )
+        raw["seconds"] = round(time.monotonic() - begin, 1)
+        if options.raw:
+            options.raw.write_text(json.dumps(raw) + "\n")
+
     # ncu has the GPU's counters to itself, one program at a time; profiling goes on beside it.
     with ThreadPoolExecutor(max_workers=max(1, min(8, (os.cpu_count() or 1) // 2))) as pool:
-        profiles = {subject.name: pool.submit(observe, subject, options.limit) for subject in found}
-        for subject in found:
+        profiled = [pool.submit(observe, subject, options.limit) for subject in found]
+        for subject, profiles in zip(found, profiled, strict=True):
             if options.budget and time.monotonic() - begin > options.budget:
-                raw["failed"].append(f"{subject.name}: not begun, since the time given was used up")
-                profiles[subject.name].cancel()
+                give_up(subject, "not begun, since the time given was used up")
+                profiles.cancel()
                 continue
             start = time.monotonic()
             try:
-                counted = count(subject, options.limit)
-                seen = profiles[subject.name].result()
-            except (FidelityError, nsight.NsightError) as problem:
-                raw["failed"].append(f"{subject.name}: {problem}")
-                print(f"{subject.name}: {problem}", file=sys.stderr, flush=True)
+                launches = count(subject, options.limit)
+            except nsight.NsightError as problem:
+                give_up(subject, problem)
                 continue
-            command = " ".join([Path(subject.command[0]).name, *subject.command[1:]])
-            raw["programs"].append({"name": subject.name, "command": command, "cuvein": seen, "ncu": counted})
-            raw["seconds"] = round(time.monotonic() - begin, 1)
-            print(f"{subject.name}: {len(counted)} launches, {time.monotonic() - start:.1f} s", flush=True)
-            if options.raw:
-                options.raw.write_text(json.dumps(raw) + "\n")
-    if options.raw:
-        # With what was not begun.
-        options.raw.write_text(json.dumps(raw) + "\n")
+            counted.append((subject, profiles, launches))
+            print(f"{subject.name}: {len(launches)} launches, {time.monotonic() - start:.1f} s", flush=True)
+            keep()
+        wait([profiles for _, profiles, _ in counted])
+    keep()
     return raw
 
 
@@ -261,6 +281,9 @@ def judge(raw: Raw, output: Path) -> int:
     """Compare, print, write; return the exit status."""
     compared: dict[str, list[Kernel]] = {}
     failed = list(raw["failed"])
+    raw["programs"].sort(
+        key=lambda program: (subjects.GROUPS.index(program["name"].split("/")[0]), program["name"])
+    )
     for program in raw["programs"]:
         if trouble := different_launches(program):
             failed.append(f"{program['name']}: {trouble}")

@@ -1,13 +1,14 @@
 """What whole programs cost under cuvein: wall time against the program alone; prints a table, writes JSON.
 
     python benchmarks/overhead.py [--sources FOLDER] [--repetitions N] [--output FILE] [WHAT ...]
+    python benchmarks/overhead.py --again FILE...
 
 Each program runs plainly, under ``cuvein run`` with the GPU engine, with the host engine, and with a
 selection that no kernel matches. Otherwise all launches are profiled, nothing is sampled. The median of the
 repetitions counts; ways of running take turns, so that a change of the machine's mood hits all, the host
 engine and the empty selection every other time. WHAT is a group or one program of it (``rodinia``,
 ``rodinia/bfs``); default: all. Needs an NVIDIA GPU, nvcc and cuvein. Missed goals are named and do not change
-the exit status, which is 1 when a program failed.
+the exit status, which is 1 when a program failed. ``--again`` takes results together and needs nothing else.
 """
 
 from __future__ import annotations
@@ -58,7 +59,10 @@ def main() -> int:
     parser.add_argument("--way", action="append", choices=list(WAYS)[1:], help="default: all")
     parser.add_argument("--add", action="store_true", help="keep the other programs in the output file")
     parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument("--again", type=Path, nargs="+", metavar="FILE", help="take results together")
     options = parser.parse_args()
+    if options.again:
+        return conclude(options.output, *together([json.loads(file.read_text()) for file in options.again]))
     gpu = device.find()
     if isinstance(gpu, str):
         print(f"overhead: {gpu}", file=sys.stderr)
@@ -91,12 +95,61 @@ def main() -> int:
         print(line(rows[-1], ways), flush=True)
         write(options.output, head(), rows, failed)
     # What was not begun has to be told, too.
-    write(options.output, head(), rows, failed)
+    return conclude(options.output, head(), rows, failed)
+
+
+def conclude(output: Path, head: dict[str, Any], rows: list[dict[str, Any]], failed: list[Exception]) -> int:
+    """Write the result, say what failed and which goals are missed; return the exit status."""
+    write(output, head, rows, failed)
     for error in failed:
         print(error, file=sys.stderr)
     for sentence in judge(rows):
         print(sentence)
     return 1 if failed or any(row["failures"] for row in rows) else 0
+
+
+def together(results: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]], list[Exception]]:
+    """Take several results as one, on the machine of the last.
+
+    Times of a program at one commit are put together. Of several commits the last that ran it with the GPU
+    engine has the word, and its rows name the commit where it is not that of the last result.
+    """
+    last = results[-1]["machine"]["commit"]
+    rows: dict[str, dict[str, Any]] = {}
+    failed: dict[str, str] = {}
+    for result in results:
+        failed |= {text.split(":")[0]: text for text in result["failed"]}
+        for row in result["programs"]:
+            commit = row.get("commit", result["machine"]["commit"])
+            known = rows.get(row["name"])
+            if known and known["commit"] == commit:
+                for key in ("failures", "seen"):
+                    known[key] |= row[key]
+                for way, seconds in row["seconds"].items():
+                    known["seconds"][way] = known["seconds"].get(way, []) + seconds
+            elif not known or "gpu" in row["seconds"] or "gpu" not in known["seconds"]:
+                rows[row["name"]] = {**row, "commit": commit}
+    done = list(rows.values())
+    for row in done:
+        row["failures"] = {way: why for way, why in row["failures"].items() if not row["seconds"].get(way)}
+        row["ratio"] = ratios(row["seconds"])
+        if row["commit"] == last:
+            del row["commit"]
+    head = {
+        "machine": results[-1]["machine"],
+        "seconds": round(sum(result["seconds"] for result in results), 1),
+    }
+    return head, done, [RunError(text) for name, text in failed.items() if name not in rows]
+
+
+def ratios(seconds: dict[str, list[float]]) -> dict[str, float]:
+    """Compare the medians of all ways with that of the plain runs."""
+    plain = seconds.get("plain")
+    return {
+        way: round(statistics.median(taken) / statistics.median(plain), 3)
+        for way, taken in seconds.items()
+        if way != "plain" and taken and plain
+    }
 
 
 def write(file: Path, head: dict[str, Any], rows: list[dict[str, Any]], failed: list[Exception]) -> None:
@@ -135,11 +188,7 @@ def measure(subject: Subject, ways: list[str], repetitions: int, limit: float) -
         "name": subject.name,
         "command": " ".join([Path(subject.command[0]).name, *subject.command[1:]]),
         "seconds": seconds,
-        "ratio": {
-            way: round(statistics.median(seconds[way]) / statistics.median(seconds["plain"]), 3)
-            for way in ways[1:]
-            if seconds[way] and seconds["plain"]
-        },
+        "ratio": ratios(seconds),
         "failures": failures,
         "seen": seen,
     }

@@ -151,7 +151,14 @@ def _rodinia() -> list[Program]:
             options="-I. -U_FORTIFY_SOURCE",
             edits=(("main.cu", "../../data/dwt2d/", ""),),
         ),
-        Program("rodinia/gaussian", "cuda/gaussian", "gaussian.cu", Input("-s 64 -q"), Input("-s 1024 -q")),
+        Program(
+            "rodinia/gaussian",
+            "cuda/gaussian",
+            "gaussian.cu",
+            Input("-s 64 -q"),
+            Input("-s 1024 -q"),
+            launches=12,
+        ),
         Program(
             "rodinia/hotspot",
             "cuda/hotspot",
@@ -174,6 +181,7 @@ def _rodinia() -> list[Program]:
             Input("-s 128"),
             Input("-s 2048"),
             options="-I../common",
+            launches=12,
         ),
         Program(
             "rodinia/nn",
@@ -220,7 +228,7 @@ def _rodinia() -> list[Program]:
             "streamcluster_cuda_cpu.cpp streamcluster_cuda.cu streamcluster_header.cu",
             Input("10 20 16 1024 1024 100 none out 1"),
             Input("10 20 64 8192 8192 1000 none out 1"),
-            launches=20,
+            launches=8,
         ),
     ]
 

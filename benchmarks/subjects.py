@@ -80,7 +80,7 @@ def find(
     Returns
     -------
     tuple
-        The subjects, and one exception for each that cannot be had.
+        The subjects, in the order of ``groups``, and one exception for each that cannot be had.
     """
     subjects: list[Subject] = []
     failed: list[Exception] = []
@@ -99,12 +99,17 @@ def find(
         operators = _operators(size)
         failed += [item for item in operators if isinstance(item, SubjectError)]
         subjects += [item for item in operators if isinstance(item, Subject) and _chosen(item.name, groups)]
-    order = {group: position for position, group in enumerate(GROUPS)}
-    return sorted(subjects, key=lambda subject: (order[subject.group], subject.name)), failed
+    return sorted(subjects, key=lambda subject: (_position(subject.name, groups), subject.name)), failed
 
 
 def _chosen(name: str, groups: list[str]) -> bool:
-    return name in groups or name.split("/", maxsplit=1)[0] in groups
+    return _position(name, groups) < len(groups)
+
+
+def _position(name: str, groups: list[str]) -> int:
+    """Give the first place at which a name or its group stands, the length if at none."""
+    names = {name, name.split("/", maxsplit=1)[0]}
+    return next((place for place, group in enumerate(groups) if group in names), len(groups))
 
 
 def _compile(sources: list[Path], output: Path) -> dict[str, Path]:
