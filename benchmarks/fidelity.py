@@ -92,12 +92,14 @@ Raw = dict[str, Any]
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("what", nargs="*", default=list(subjects.GROUPS), metavar="WHAT")
+    parser.add_argument("what", nargs="*", metavar="WHAT")
     parser.add_argument("--sources", type=Path, help="sources of the programs, instead of cloning them")
     parser.add_argument("--work", type=Path, default=programs.OUTPUT, help="where programs are built")
     parser.add_argument("--limit", type=float, default=120, help="seconds after which a run is given up")
     parser.add_argument("--budget", type=float, help="seconds after which no further program is begun")
-    parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="JSON; default with all: results/fidelity.json"
+    )
     parser.add_argument("--raw", type=Path, metavar="FILE", help="keep what was counted")
     parser.add_argument(
         "--again",
@@ -107,6 +109,8 @@ def main() -> int:
         help="compare what --raw kept, of several runs together",
     )
     options = parser.parse_args()
+    output = options.output or (None if options.what else RESULTS)
+    options.what = options.what or list(subjects.GROUPS)
     if options.again:
         raw = together([json.loads(file.read_text()) for file in options.again])
     else:
@@ -115,7 +119,7 @@ def main() -> int:
             print(f"fidelity: {gpu}", file=sys.stderr)
             return 2
         raw = measure(options)
-    return judge(raw, options.output)
+    return judge(raw, output)
 
 
 def measure(options: argparse.Namespace) -> Raw:
@@ -277,7 +281,7 @@ def compare(program: Raw) -> list[Kernel]:
     return list(kernels.values())
 
 
-def judge(raw: Raw, output: Path) -> int:
+def judge(raw: Raw, output: Path | None) -> int:
     """Compare, print, write; return the exit status."""
     compared: dict[str, list[Kernel]] = {}
     failed = list(raw["failed"])
@@ -292,7 +296,8 @@ def judge(raw: Raw, output: Path) -> int:
     for name, kernels in compared.items():
         for kernel in kernels:
             print(line(name, kernel))
-    write(output, raw, compared, failed)
+    if output:
+        write(output, raw, compared, failed)
     for text in failed:
         print(text, file=sys.stderr)
     for sentence in sentences(compared):

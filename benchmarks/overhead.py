@@ -50,7 +50,7 @@ class RunError(Exception):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("what", nargs="*", default=list(GROUPS), metavar="WHAT")
+    parser.add_argument("what", nargs="*", metavar="WHAT")
     parser.add_argument("--sources", type=Path, help="sources of the programs, instead of cloning them")
     parser.add_argument("--work", type=Path, default=programs.OUTPUT, help="where programs are built")
     parser.add_argument("--repetitions", type=int, default=3)
@@ -58,11 +58,15 @@ def main() -> int:
     parser.add_argument("--budget", type=float, help="seconds after which no further program is begun")
     parser.add_argument("--way", action="append", choices=list(WAYS)[1:], help="default: all")
     parser.add_argument("--add", action="store_true", help="keep the other programs in the output file")
-    parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="JSON; default with all: results/overhead.json"
+    )
     parser.add_argument("--again", type=Path, nargs="+", metavar="FILE", help="take results together")
     options = parser.parse_args()
+    output = options.output or (RESULTS if options.add or not options.what else None)
+    options.what = options.what or list(GROUPS)
     if options.again:
-        return conclude(options.output, *together([json.loads(file.read_text()) for file in options.again]))
+        return conclude(output, *together([json.loads(file.read_text()) for file in options.again]))
     gpu = device.find()
     if isinstance(gpu, str):
         print(f"overhead: {gpu}", file=sys.stderr)
@@ -78,8 +82,8 @@ def main() -> int:
 
     rows: list[dict[str, Any]] = []
     names = {subject.name for subject in found}
-    if options.add and options.output.exists():
-        before = json.loads(options.output.read_text())
+    if options.add and output and output.exists():
+        before = json.loads(output.read_text())
         rows = [row for row in before["programs"] if row["name"] not in names]
         failed = [*map(RunError, before["failed"]), *failed]
     print(f"{'program':30} {'plain':>8} " + " ".join(f"{way:>17}" for way in ways[1:]))
@@ -93,9 +97,9 @@ def main() -> int:
             continue
         rows.append(measure(subject, ways, options.repetitions, options.limit))
         print(line(rows[-1], ways), flush=True)
-        write(options.output, head(), rows, failed)
+        write(output, head(), rows, failed)
     # What was not begun has to be told, too.
-    return conclude(options.output, head(), rows, failed)
+    return conclude(output, head(), rows, failed)
 
 
 def conclude(output: Path, head: dict[str, Any], rows: list[dict[str, Any]], failed: list[Exception]) -> int:
@@ -152,8 +156,12 @@ def ratios(seconds: dict[str, list[float]]) -> dict[str, float]:
     }
 
 
-def write(file: Path, head: dict[str, Any], rows: list[dict[str, Any]], failed: list[Exception]) -> None:
-    """Write what there is so far."""
+def write(
+    file: Path | None, head: dict[str, Any], rows: list[dict[str, Any]], failed: list[Exception]
+) -> None:
+    """Write what there is so far, where it is wanted."""
+    if file is None:
+        return
     document = {
         "format": "cuvein overhead",
         "version": 1,

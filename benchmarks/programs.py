@@ -378,9 +378,10 @@ def _build(program: Program, size: Size, repository: Path, output: Path, archite
         done = subprocess.run(command, cwd=source, capture_output=True, text=True, timeout=900, check=False)
         if done.returncode:
             errors = [line for line in (done.stdout + done.stderr).splitlines() if "error" in line.lower()]
-            raise ProgramError(
-                f"{program.name} does not compile: {errors[0] if errors else done.stderr.strip()}"
-            )
+            said = errors[0] if errors else done.stderr.strip()
+            if "cublas" in said:
+                said += " (install nvidia-cublas, or put a CUDA toolkit that has it on PATH)"
+            raise ProgramError(f"{program.name} does not compile: {said}")
         partial.rename(binary)
     run = place / size
     given = _input(program, size)
