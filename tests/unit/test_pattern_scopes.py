@@ -380,11 +380,21 @@ def test_region_with_one_reader_that_is_no_broadcast_is_no_candidate():
     assert maker.findings("constant-candidate") == []
 
 
-def test_region_read_by_one_instruction_of_one_warp_only_is_no_candidate():
+def test_candidate_that_no_warp_reads_a_second_time_comes_after_what_matters():
     maker = Maker()
     maker.node(addresses=1, sectors=1)
     maker.edge(0, 0, "warp_same_inst", BYTES * 31 // 32)
-    assert [each.pattern for each in maker.findings()] == ["broadcast"]
+    broadcast, candidate = maker.findings()
+    assert [broadcast.pattern, candidate.pattern] == ["broadcast", "constant-candidate"]
+    assert candidate.severity is Severity.INFO
+    assert "second time" in candidate.caveat
+
+
+def test_candidate_that_is_read_again_comes_before_the_broadcast_it_is():
+    candidate, broadcast, *_ = coefficients().findings()
+    assert [candidate.pattern, broadcast.pattern] == ["constant-candidate", "broadcast"]
+    assert candidate.severity is Severity.LOW
+    assert "second time" not in candidate.caveat
 
 
 def test_region_has_to_fit_constant_memory():

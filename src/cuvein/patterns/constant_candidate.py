@@ -22,14 +22,14 @@ __all__ = ["PATTERN"]
 
 def _find(graph: Graph, thresholds: Thresholds) -> Iterator[Detection]:
     for subgraph in graph.closed_subgraphs:
-        # What is read once goes by: constant memory pays when other warps or later reads find it there.
-        if (
-            subgraph.reuse
-            and subgraph.footprint <= thresholds.constant_bytes
-            and all(map(is_broadcast, subgraph.nodes))
-        ):
+        if subgraph.footprint <= thresholds.constant_bytes and all(map(is_broadcast, subgraph.nodes)):
             yield Detection(
-                [(node, Totals.of([node])) for node in subgraph.nodes], partial(_describe, subgraph)
+                [(node, Totals.of([node])) for node in subgraph.nodes],
+                partial(_describe, subgraph),
+                # What goes by once gains nothing from a cache: it is a candidate by the rule, but no advice.
+                highest=None if subgraph.reuse else Severity.INFO,
+                caveat=None if subgraph.reuse else _ONCE,
+                weight=bool(subgraph.reuse),
             )
 
 
@@ -45,6 +45,8 @@ def _describe(subgraph: Subgraph) -> Description:
         },
     )
 
+
+_ONCE = "Here no byte is read a second time by any warp, so the constant cache would have nothing to serve."
 
 PATTERN = Pattern(
     name="constant-candidate",
