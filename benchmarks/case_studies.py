@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import counts
 from cuvein.findings.comparison import compare, read_run
 from cuvein.findings.locating import locate_beside
 from cuvein.graph import Totals
@@ -20,7 +22,19 @@ if TYPE_CHECKING:
     from cuvein.findings.comparison import Comparison, Run
     from cuvein.patterns import Finding
 
-__all__ = ["FOLDER", "METRICS", "QUANTITIES", "Case", "Quantity", "cases", "compared"]
+__all__ = [
+    "BUSY",
+    "FOLDER",
+    "LATENCY",
+    "METRICS",
+    "PIPE",
+    "QUANTITIES",
+    "STALLS",
+    "Case",
+    "Quantity",
+    "cases",
+    "compared",
+]
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples" / "cases"
 
@@ -68,7 +82,29 @@ QUANTITIES: dict[str, Quantity] = {
     "L2 sectors": Quantity(None, (), ("lts__t_sectors_srcunit_tex.sum",)),
     "DRAM bytes": Quantity(None, (), ("dram__bytes_read.sum", "dram__bytes_write.sum")),
 }
-METRICS = sorted({metric for quantity in QUANTITIES.values() for metric in quantity.metrics})
+# What a kernel waits for, which tells why one that does less takes as long: how busy the parts of the memory
+# system are, what goes through their common pipe, and cycles of a warp between two instructions.
+BUSY = {
+    "DRAM": "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+    "L2": "lts__throughput.avg.pct_of_peak_sustained_elapsed",
+    "L1": "l1tex__throughput.avg.pct_of_peak_sustained_active",
+}
+PIPE = "smsp__inst_executed_pipe_lsu.sum"
+LATENCY = "smsp__average_warp_latency_per_inst_issued.ratio"
+STALLS = {
+    what: f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio"
+    for what, reason in {
+        "global memory": "long_scoreboard",
+        "shared memory and shuffles": "short_scoreboard",
+        "the queue of that pipe": "mio_throttle",
+        "the queue of global memory": "lg_throttle",
+        "barriers": "barrier",
+    }.items()
+}
+METRICS = sorted(
+    {metric for quantity in QUANTITIES.values() for metric in quantity.metrics}
+    | {*counts.QUANTITIES["global atomic sectors"].counters, *BUSY.values(), PIPE, LATENCY, *STALLS.values()}
+)
 
 
 @dataclass(frozen=True)
@@ -112,6 +148,12 @@ class Case:
         """Return the source of a variant: C++, or Python where kernels are written in it."""
         script = FOLDER / self.name / f"{variant}.py"
         return script if script.exists() else script.with_suffix(".cu")
+
+    def changed_lines(self) -> int:
+        """Return how many lines the fix changes, adds or removes."""
+        before, after = (self.source(variant).read_text().splitlines() for variant in ("before", "after"))
+        matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+        return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in matcher.get_opcodes() if tag != "equal")
 
 
 def cases() -> dict[str, Case]:

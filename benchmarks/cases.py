@@ -1,18 +1,20 @@
 """Case studies: what cuvein says of a kernel, what the fix removes, what that gains.
 
-    python benchmarks/cases.py [--step STEP]... [--work FOLDER] [--results FILE] [NAME ...]
+    python benchmarks/cases.py [--step STEP]... [--jobs N] [--work FOLDER] [--results FILE] [NAME ...]
 
 For every folder of ``examples/cases`` this builds ``before.cu`` and ``after.cu`` and
 
 ``observe``
-    profiles one run of each with ``cuvein run``, and compares them as ``cuvein diff`` does;
+    profiles one run of each with ``cuvein run``, and compares them as ``cuvein diff`` does; with ``--jobs``
+    several cases at once, which changes no count;
 ``count``
     reads the hardware counters of one run of each with Nsight Compute;
 ``time``
     reads the cycles of ten runs of each.
 
-The results of every step stay in the work folder; what is there of all steps goes to the results file and is
-printed as a table. Without ``--step`` all steps are taken. Needs a GPU, nvcc, and ncu for the last two steps.
+The results of every step stay in the work folder; after each step what is there goes to the results file, so
+that a run which is cut short loses nothing, and in the end a table is printed. Without ``--step`` all steps
+are taken. Needs a GPU, nvcc, and ncu for the last two steps, during which nothing else may use the GPU.
 The exit status is 1 when a step failed, not when a goal is missed: the table says that.
 """
 
@@ -21,11 +23,8 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shutil
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +46,8 @@ if TYPE_CHECKING:
 STEPS = ("observe", "count", "time")
 VARIANTS = ("before", "after")
 RUNS = 10
+# Seconds for a program under ncu; the longest takes 15.
+TIMEOUT = 120
 CYCLES = "gpc__cycles_elapsed.max"
 WORK = ROOT / "build" / "cases"
 RESULTS = ROOT / "benchmarks" / "results" / "cases.json"
@@ -62,6 +63,9 @@ def main() -> int:
         "--work", type=Path, default=ROOT / "build" / "cases", help="where programs and profiles go"
     )
     parser.add_argument("--results", type=Path, default=RESULTS, help="the file to write")
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="cases to observe at once (default: 1)"
+    )
     options = parser.parse_args()
     if unknown := sorted(set(options.names) - cases.keys()):
         parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(cases)}")
@@ -70,16 +74,30 @@ def main() -> int:
         print(f"cases.py: {gpu}", file=sys.stderr)
         return 1
     chosen = [case for name, case in cases.items() if not options.names or name in options.names]
-    failed = compile_all(chosen, options.work, gpu.architecture)
-    actions = {"observe": observe, "count": count, "time": time}
+    unbuilt = compile_all(chosen, options.work, gpu.architecture)
+    problems = [f"{name}: {reason}" for name, reason in unbuilt.items()]
+    built = [case for case in chosen if case.name not in unbuilt]
     for step in options.step or STEPS:
-        for case in chosen:
-            if case.name not in failed and (reason := attempt(actions[step], case, options.work, step)):
-                failed[case.name] = f"{step}: {reason}"
-    write(chosen, options.work, options.results)
-    for name, reason in failed.items():
-        print(f"cases.py: {name}: {reason}", file=sys.stderr)
-    return 1 if failed else 0
+        problems += take(step, built, options.work, options.results, options.jobs)
+    document = write(chosen, options.work, options.results)
+    print(cases_page.table(document))
+    print(*cases_page.goals(document), sep="\n")
+    for problem in problems:
+        print(f"cases.py: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def take(step: str, cases: list[Case], work: Path, results: Path, jobs: int) -> list[str]:
+    """Take a step for all cases and write what is there after each; returns what failed, and why."""
+    action = {"observe": observe, "count": count, "time": time}[step]
+    problems = []
+    with ThreadPoolExecutor(max_workers=max(1, jobs) if step == "observe" else 1) as pool:
+        reasons = pool.map(lambda case: attempt(action, case, work, step), cases)
+        for case, reason in zip(cases, reasons, strict=True):
+            if reason:
+                problems.append(f"{case.name}: {step}: {reason}")
+            write(cases, work, results)
+    return problems
 
 
 def compile_all(cases: list[Case], work: Path, architecture: str) -> dict[str, str]:
@@ -139,51 +157,51 @@ def observe(case: Case, folder: Path) -> dict[str, Any]:
 
 
 def count(case: Case, folder: Path) -> dict[str, Any]:
-    """Read the counters of one run of both variants."""
+    """Read the counters of one run of both variants: sums over its launches, means of what is no sum."""
     found = {}
     for variant in VARIANTS:
-        launches = nsight.count(
-            [*program(case, folder, variant), *case.full], known_metrics(), options=_only(case), timeout=120
-        )
+        launches = counted([*program(case, folder, variant), *case.full], _only(case))
         found[variant] = {
             name: sum(launch.counters[name] for launch in launches)
-            for name in known_metrics()
+            / (1 if name.endswith(".sum") else len(launches))
+            for name in case_studies.METRICS
             if all(name in launch.counters for launch in launches)
         }
     return found
 
 
-@cache
-def known_metrics() -> list[str]:
-    """Return the metrics that this GPU has, and name the others."""
-    ncu = shutil.which("ncu")
-    if ncu is None:
-        return case_studies.METRICS
-    command = [ncu, "--query-metrics"]
-    listing = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
-    there = set(re.findall(r"^(\w+__\w+)", listing, re.MULTILINE))
-    missing = [name for name in case_studies.METRICS if name.rpartition(".")[0] not in there]
-    if missing and there:
-        print(f"cases.py: this GPU has no {', '.join(missing)}", file=sys.stderr)
-    return [name for name in case_studies.METRICS if not there or name not in missing]
+absent: set[str] = set()
+
+
+def counted(command: list[str], options: list[str]) -> list[nsight.Launch]:
+    """Read all metrics that this GPU has, and name the others."""
+    metrics = [name for name in case_studies.METRICS if name not in absent]
+    try:
+        return nsight.count(command, metrics, options=options, timeout=TIMEOUT)
+    except nsight.NsightError as error:
+        missing = re.search(r"knows no metric (\w+)", str(error))
+        names = [name for name in metrics if missing and name.partition(".")[0] == missing[1]]
+        if not names:
+            raise
+    print(f"cases.py: this GPU has no {', '.join(names)}", file=sys.stderr)
+    absent.update(names)
+    return counted(command, options)
 
 
 def time(case: Case, folder: Path) -> dict[str, Any]:
     """Read the cycles of ten runs of both variants."""
     found = {}
     for variant in VARIANTS:
-        cycles = [
-            launch.counters[CYCLES]
-            for launch in nsight.count(
-                [*program(case, folder, variant), *case.full, "--repeat", str(RUNS)],
-                [CYCLES],
-                options=_only(case),
-                timeout=120,
-            )
-        ]
+        launches = nsight.count(
+            [*program(case, folder, variant), *case.full, "--repeat", str(RUNS)],
+            [CYCLES],
+            options=_only(case),
+            timeout=TIMEOUT,
+        )
+        cycles = [launch.counters[CYCLES] for launch in launches if CYCLES in launch.counters]
         each = len(cycles) // RUNS
-        if not each or each * RUNS != len(cycles):
-            raise RuntimeError(f"{variant}: {len(cycles)} launches in {RUNS} runs")
+        if not each or each * RUNS != len(launches):
+            raise RuntimeError(f"{variant}: {len(cycles)} cycles of {len(launches)} launches in {RUNS} runs")
         found[variant] = [sum(cycles[start : start + each]) for start in range(0, len(cycles), each)]
     return found
 
@@ -192,8 +210,8 @@ def _only(case: Case) -> list[str]:
     return ["--kernel-name", f"regex:{case.kernel}"]
 
 
-def write(cases: list[Case], work: Path, results: Path) -> None:
-    """Put what is there of all steps into the results file, and print the table."""
+def write(cases: list[Case], work: Path, results: Path) -> dict[str, Any]:
+    """Put what is there of all steps into the results file; returns all that is in it now."""
     document = (
         json.loads(results.read_text())
         if results.exists()
@@ -207,9 +225,10 @@ def write(cases: list[Case], work: Path, results: Path) -> None:
     document["cases"] = dict(sorted(document["cases"].items()))
     document["machine"] = machine.describe()
     results.parent.mkdir(parents=True, exist_ok=True)
-    results.write_text(json.dumps(document, indent=1) + "\n")
-    print(cases_page.table(document))
-    print(*cases_page.goals(document), sep="\n")
+    fresh = results.with_suffix(".new")
+    fresh.write_text(json.dumps(document, indent=1) + "\n")
+    fresh.replace(results)
+    return document
 
 
 if __name__ == "__main__":
