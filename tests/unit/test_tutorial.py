@@ -17,7 +17,6 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 CASE = "alignment"
 SOURCES = ROOT / "examples" / "cases" / CASE
-TRACES = ROOT / "tests" / "golden" / "cases"
 # What ncu printed for the programs in their full size, on the machine named in the page.
 COUNTED = ROOT / "tests" / "golden" / "tutorial"
 ELIDED = "..."
@@ -54,11 +53,23 @@ def cuvein(folder: Path, *words: str) -> str:
     return done.stdout
 
 
+def plain(program: str) -> list[list[str]]:
+    """Return the commands whose output is not shown that call a program."""
+    lines = re.findall(
+        r"^    (\S.*)$", re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE), re.MULTILINE
+    )
+    return [words for words in map(shlex.split, lines) if words[0] == program]
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of what the page needs of the repository, after what it says to do without a GPU."""
     place = tmp_path_factory.mktemp("tutorial")
-    for variant in ("before", "after"):
-        cuvein(place, "analyze", "--output", variant, str(TRACES / f"{CASE}-{variant}.cvt"))
+    (place / "tests").symlink_to(ROOT / "tests")
+    (place / "examples").symlink_to(ROOT / "examples")
+    for words in plain("cuvein"):
+        if words[1] == "analyze":
+            cuvein(place, *words[1:])
     return place
 
 
@@ -76,6 +87,27 @@ COMMANDS = consoles("cuvein")
 @pytest.mark.parametrize(("words", "output"), COMMANDS, ids=[" ".join(words) for words, _ in COMMANDS])
 def test_cuvein_prints_what_the_page_shows(words: list[str], output: str, folder: Path) -> None:
     in_order(output, cuvein(folder, *words[1:]))
+
+
+def after(words: list[str], option: str) -> str:
+    return words[words.index(option) + 1]
+
+
+def test_a_reader_with_a_gpu_makes_the_same_folders_and_none_where_a_program_is() -> None:
+    made = {words[1]: [] for words in plain("cuvein")}
+    for words in plain("cuvein"):
+        made[words[1]].append(after(words, "--output"))
+    assert made["run"] == made["analyze"]
+    programs = [after(words, "-o") for words in plain("nvcc")]
+    assert len(programs) == len(made["run"])
+    assert not {*programs} & {*made["run"]}
+
+
+def test_the_check_at_the_end_fails_as_the_page_says(folder: Path) -> None:
+    (words,) = re.findall(r"`cuvein (check [^`]+)`", PAGE)
+    with pytest.raises(subprocess.CalledProcessError) as failure:
+        cuvein(folder, *shlex.split(words))
+    assert failure.value.returncode == 1
 
 
 def test_the_page_shows_findings_and_comparison() -> None:

@@ -68,19 +68,22 @@ def main() -> None:
         for recording in RECORDINGS:
             (examples / recording).mkdir(parents=True)
             replay(TRACES / f"{recording}.cvt", examples / recording)
-        take(browser, examples, PICTURES)
+        take(browser, examples, PICTURES, 800)
         before.mkdir()
         replay(CASES / f"{CASE}-before.cvt", before)
-        take(browser, before, TUTORIAL)
+        # High enough for the distributions of the selected instruction.
+        take(browser, before, TUTORIAL, 1000)
         browser.close()
 
 
-def take(browser: Browser, profiles: Path, pictures: Sequence[tuple[str, str, str, str]]) -> None:
-    """Make a report of the profiles and take pictures of it."""
+def take(
+    browser: Browser, profiles: Path, pictures: Sequence[tuple[str, str, str, str]], height: int
+) -> None:
+    """Make a report of the profiles and take pictures of it, so many pixels high."""
     file = profiles.with_suffix(".html")
     write_report(read_all(profiles), [profiles], file, roots=[Path()])
     for picture, kernel, place, colours in pictures:
-        page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme=colours)
+        page = browser.new_page(viewport={"width": 1280, "height": height}, color_scheme=colours)
         page.goto(f"{file.as_uri()}")
         page.wait_for_selector(".lrow:not(.head)")
         page.evaluate(GO, [kernel, place])
