@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -48,7 +49,8 @@ def compile_one(source: Path, program: Path, include: Path, architecture: str) -
 def compile_all(sources: list[str], root: Path, output: Path, architecture: str) -> dict[str, Path]:
     """Compile ``sources``, paths relative to ``root``, each to a program in ``output``.
 
-    The compiler runs in ``root`` and is given relative paths, so these are what line tables hold.
+    The compiler runs in ``root`` and is given relative paths, so these are what line tables hold. Of several
+    processes that want the same programs, one compiles and the others wait.
 
     Returns
     -------
@@ -88,5 +90,7 @@ def compile_all(sources: list[str], root: Path, output: Path, architecture: str)
             raise RuntimeError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
         return program.name, program
 
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        return dict(pool.map(build, sources))
+    with (output / ".lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            return dict(pool.map(build, sources))

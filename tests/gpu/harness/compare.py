@@ -7,6 +7,8 @@ from itertools import combinations
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -42,6 +44,19 @@ def differences(found: LaunchProfile, expected: LaunchProfile) -> list[str]:
     if not said and graph(found) != graph(expected):
         said.append(f"{kernel}: nodes or edges stand in another order")
     return said
+
+
+def private(profile: LaunchProfile) -> LaunchProfile:
+    """The part of the graph that is in local memory."""
+    kept = {node.id: node for node in profile.nodes if node.space == "local"}
+    edges = [edge for edge in profile.edges if edge.node in kept]
+    return msgspec.structs.replace(profile, nodes=list(kept.values()), edges=edges)
+
+
+def uncounted(profile: LaunchProfile) -> LaunchProfile:
+    """The graph without the number of accesses on its edges."""
+    edges = [msgspec.structs.replace(edge, count=0) for edge in profile.edges]
+    return msgspec.structs.replace(profile, edges=edges)
 
 
 def labels(profiles: Iterable[LaunchProfile]) -> Distribution:
