@@ -59,6 +59,8 @@ def cuvein(words: str, folder: Path, **variables: str) -> subprocess.CompletedPr
         ("schema >&-", 124, "standard output is closed"),
         ("trace info run.cvt >&-", 124, "standard output is closed"),
         ("schema | true", 141, None),
+        ("doctor > /dev/full", 124, "no space left"),
+        ("doctor | true", 141, None),
     ],
 )
 def test_output_that_cannot_be_written_is_told(

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
+from cuvein.cli import output
 from cuvein.collect import doctor as checks
 from cuvein.collect import installation, selftest
 from cuvein.collect.errors import Status
 from cuvein.collect.finding import Finding, Severity
+from cuvein.report.printing import printed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
 
 __all__ = ["doctor"]
 
@@ -35,17 +39,14 @@ def doctor(
 
     Ends with status 0 when they can and 122 when they cannot.
     """
-    console = Console(highlight=False, markup=False, emoji=False)
     problem = False
     for finding in _findings(self_test=self_test):
         problem |= finding.severity is Severity.PROBLEM
-        _print(console, finding)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        _tell(finding)
     if problem:
-        console.print(Text("Programs cannot be profiled here; recordings of other machines can be read."))
+        output.send("Programs cannot be profiled here; recordings of other machines can be read.\n")
         raise typer.Exit(int(Status.CANNOT_PROFILE))
-    console.print(Text("Programs can be profiled here."))
+    output.send("Programs can be profiled here.\n")
 
 
 def _findings(*, self_test: bool) -> Iterable[Finding]:
@@ -64,10 +65,16 @@ def _findings(*, self_test: bool) -> Iterable[Finding]:
         yield selftest.run()
 
 
-def _print(console: Console, finding: Finding) -> None:
-    text = Text(f"{finding.severity.value:8}", _STYLES[finding.severity])
-    text.append(f"{finding.subject:19}", "bold")
-    text.append(finding.text, "")
-    console.print(text, soft_wrap=True)
-    if finding.remedy:
-        console.print(Text(f"{'':27}{finding.remedy}"), soft_wrap=True)
+def _tell(finding: Finding) -> None:
+    """Show a finding at once: the self-test, which comes last, takes a while."""
+
+    def show(console: Console) -> None:
+        text = Text(f"{finding.severity.value:8}", _STYLES[finding.severity])
+        text.append(f"{finding.subject:19}", "bold")
+        text.append(finding.text, "")
+        console.print(text, soft_wrap=True)
+        if finding.remedy:
+            console.print(Text(f"{'':27}{finding.remedy}"), soft_wrap=True)
+
+    unicode = output.encoding().startswith("utf")
+    output.send(printed(show, output.width(), colour=output.coloured(), unicode=unicode))

@@ -7,14 +7,14 @@ import io
 import os
 import shutil
 import sys
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cuvein.collect.errors import CuveinError, Status
+from cuvein.profile.writing import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 __all__ = [
     "CLOSED_PIPE",
@@ -106,30 +106,10 @@ def write_file(path: Path, text: str) -> None:
 
     Raises
     ------
-    CuveinError
+    ProfileWriteError
         If it cannot be written. A file that was there is then unchanged.
     """
-    data = text.encode("utf-8", "replace")
-    temporary: str | None = None
-    try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(data)
-            return
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        mask = os.umask(0o077)
-        os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)
-        Path(temporary).replace(path)
-        temporary = None
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise CuveinError(Status.UNWRITABLE_OUTPUT, f"{path} cannot be written: {why}.") from None
-    finally:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
+    replace_file(text.encode("utf-8", "replace"), path)
 
 
 def _terminal() -> bool:

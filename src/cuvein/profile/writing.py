@@ -41,9 +41,19 @@ def write_process(summary: ProcessSummary, path: Path | str) -> None:
 
 
 def replace_file(data: bytes, path: Path) -> None:
-    """Write any file so that a reader sees the whole of it or what was there before; errors as in `write`."""
+    """Write any file so that a reader sees the whole of it or what was there before; errors as in `write`.
+
+    Devices and pipes are written to, and links are followed: neither is replaced. That goes for
+    ``/dev/stdout`` too, whatever it leads to.
+    """
     temporary: str | None = None
     try:
+        path = Path(os.path.realpath(path)) if path.is_symlink() and not _is_descriptor(path) else path
+        if _is_descriptor(path) or (path.exists() and not path.is_file()):
+            # Appending, so that what a shell's >> or the program itself put there stays.
+            with path.open("ab") as stream:
+                stream.write(data)
+            return
         # In the same folder, since a rename is atomic within one file system only.
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
         with os.fdopen(handle, "wb") as file:
@@ -62,6 +72,13 @@ def replace_file(data: bytes, path: Path) -> None:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
+
+
+def _is_descriptor(path: Path) -> bool:
+    """Tell whether a path names an open file of this process, as ``/dev/stdout`` and ``/dev/fd/3`` do."""
+    if path.parent in (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd")):
+        return path.is_symlink()
+    return False
 
 
 def _umask() -> int:
