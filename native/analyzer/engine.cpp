@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -70,6 +71,7 @@ class Engine::Implementation {
   }
 
   void begin(const LaunchShape& shape) {
+    demand_whole();
     auto launch = std::make_unique<Launch>(shape, team_.count());
     if (!launches_.emplace(shape.sequence, std::move(launch)).second)
       throw std::invalid_argument("launch " + std::to_string(shape.sequence) +
@@ -77,6 +79,44 @@ class Engine::Implementation {
   }
 
   bool consume(const unsigned char* records, size_t bytes) {
+    demand_whole();
+    try {
+      return take(records, bytes);
+    } catch (...) {
+      fail();
+      throw;
+    }
+  }
+
+  Graph end(uint32_t sequence) {
+    const auto found = launches_.find(sequence);
+    if (found == launches_.end())
+      throw std::invalid_argument("launch " + std::to_string(sequence) +
+                                  " has not begun or has ended already");
+    Launch& launch = *found->second;
+    try {
+      finish();
+    } catch (...) {
+      fail();
+    }
+    if (failure_ != nullptr) {
+      launches_.erase(found);
+      demand_whole();
+    }
+    Graph graph = launch.graph();
+    // Each worker cleans what it used; it is much for large launches only.
+    if (team_.count() > 1 && launch.large()) {
+      team_.start([&launch](unsigned worker) { launch.drop_part(worker); });
+      team_.wait();
+    }
+    launches_.erase(found);
+    return graph;
+  }
+
+  const std::string& refused() const { return refused_; }
+
+ private:
+  bool take(const unsigned char* records, size_t bytes) {
     if (!validate(records, bytes)) return false;
     for (Launch* launch : synchronising_) launch->synchronises.store(true, std::memory_order_relaxed);
     for (size_t i = 0; i < incoming_.size();) {
@@ -97,31 +137,23 @@ class Engine::Implementation {
     return true;
   }
 
-  Graph end(uint32_t sequence) {
-    const auto found = launches_.find(sequence);
-    if (found == launches_.end())
-      throw std::invalid_argument("launch " + std::to_string(sequence) +
-                                  " has not begun or has ended already");
-    Launch& launch = *found->second;
+  // Keeps why the engine came to a stop, mostly that memory ran out. What is lost may belong to any launch,
+  // so from here on no graph is given out, and the records that wait, some of launches that will be gone, are
+  // dropped.
+  void fail() noexcept {
+    failure_ = std::current_exception();
     try {
-      finish();
-    } catch (...) {
-      launches_.erase(found);
-      throw;
-    }
-    Graph graph = launch.graph();
-    // Each worker cleans what it used; it is much for large launches only.
-    if (team_.count() > 1 && launch.large()) {
-      team_.start([&launch](unsigned worker) { launch.drop_part(worker); });
       team_.wait();
+    } catch (...) {  // the same shortage
     }
-    launches_.erase(found);
-    return graph;
+    filling_.bytes = 0;
+    filling_.stretches.clear();
   }
 
-  const std::string& refused() const { return refused_; }
+  void demand_whole() const {
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+  }
 
- private:
   // Checks all records and cuts them into stretches. Sets incoming_ and synchronising_, nothing else.
   bool validate(const unsigned char* records, size_t bytes) {
     refused_.clear();
@@ -283,6 +315,7 @@ class Engine::Implementation {
   std::vector<Slice> slices_;
   std::atomic<size_t> next_slice_{0};
   uint64_t round_ = 0;
+  std::exception_ptr failure_;
   Workers team_;  // last: its threads use all of the above
 };
 

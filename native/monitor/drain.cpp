@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <new>
 #include <stdexcept>
 
 #include "monitor/gpu_engine.h"
@@ -88,6 +89,8 @@ void Drain::start(DeviceFacts (*prepare)(int, Output*), int device) {
     try {
       device_ = prepare(device, output_);
       run();
+    } catch (const std::bad_alloc&) {
+      fail("memory ran out");
     } catch (const std::exception& error) {
       fail(error.what());
     }

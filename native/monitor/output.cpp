@@ -2,6 +2,7 @@
 
 #include <cinttypes>
 #include <cstdio>
+#include <new>
 #include <stdexcept>
 
 #include "monitor/process.h"
@@ -139,7 +140,16 @@ void Output::end(Launch* launch, const char* incomplete) {
                              launch->allocations ? launch->allocations->amendments() : ""))
     trace_failed();
   if (engine_) {
-    Graph graph = engine_->end(launch->sequence);
+    Graph graph;
+    std::string stopped;
+    try {
+      graph = engine_->end(launch->sequence);
+    } catch (const std::bad_alloc&) {
+      stopped = "the analysis stopped: memory ran out";
+    } catch (const std::exception& error) {
+      stopped = std::string("the analysis stopped: ") + error.what();
+    }
+    if (incomplete == nullptr && !stopped.empty()) incomplete = stopped.c_str();
     if (incomplete == nullptr && !damage_.empty()) incomplete = damage_.c_str();
     std::string contradiction;
     if (launch->ended_on_gpu) {

@@ -212,3 +212,13 @@ def test_help_and_version_work() -> None:
 def test_schema_is_the_published_one() -> None:
     published = Path(__file__).parents[2] / "docs" / "launch-profile.schema.json"
     assert cuvein(Path(), "schema").stdout == published.read_text()
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_trace_whose_name_is_no_text(trace: Path, cut: bool) -> None:
+    path = trace.parent / os.fsdecode(b"tr\xffce .cvt")
+    path.write_bytes(trace.read_bytes()[: -40 if cut else None])
+    done = cuvein(trace.parent, "analyze", path, "--output", "out")
+    assert done.returncode == (121 if cut else 0), done.stderr
+    (summary,) = (trace.parent / "out").glob("process-*/process.json")
+    assert read_process(summary).trace == str(trace.parent / "tr\ufffdce .cvt")

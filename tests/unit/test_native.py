@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -266,3 +268,53 @@ def test_kernel_selection_takes_ecmascript(expression: str) -> None:
 def test_other_expressions_are_refused_with_the_reason(expression: str) -> None:
     with pytest.raises(InvalidError, match="regular expression"):
         check_regex(expression)
+
+
+_WITH_LITTLE_MEMORY = """
+import resource, sys
+from cuvein.native import SystemRefusedError, replay
+
+path, room, workers = sys.argv[1], int(sys.argv[2]) << 20, int(sys.argv[3])
+replay(path, lambda data: None, workers=workers)  # everything is loaded
+with open("/proc/self/statm") as file:
+    used = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + room, used + room))
+done = 0
+def keep(data):
+    global done
+    done += 1
+try:
+    replay(path, keep, workers=workers)
+    print(done)
+except SystemRefusedError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_memory_that_runs_out_is_told(workers: int, tmp_path: Path) -> None:
+    """Wherever it does: the records that wait are not of launches that are gone."""
+    path = tmp_path / "many.cvt"
+    with TraceWriter(path, PROCESS) as writer:
+        for launch in (1, 2):
+            writer.begin(json(make_launch(launch)))
+        # One and a half times what is analysed at a time: the rest waits when the first part fails.
+        for address in range(0, 12288 << 12, 1 << 12):
+            for launch in (1, 2):
+                recorder = Recorder(launch)
+                recorder.affine(0x10, BASE + address, stride=128, size=4)
+                writer.records(recorder.data)
+        for launch in (1, 2):
+            writer.end(launch)
+    answers = set()
+    for room in (40, 150, 400, 700, 4096):
+        done = subprocess.run(
+            [sys.executable, "-c", _WITH_LITTLE_MEMORY, path, str(room), str(workers)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, (room, done.stderr)
+        answers.add(done.stdout.strip())
+    assert answers == {"2", "there is not enough memory"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -109,7 +110,8 @@ def _summary(
         kernels_seen=[KernelSeen(kernel.name, kernel.mangled, n, n) for kernel, n in seen.most_common()],
         profiles=result.profiles,
         problems=[] if result.damage is None else [result.damage],
-        trace=str(trace.absolute()),
+        # A name that is no text is kept readable, as the monitor does with arguments.
+        trace=os.fsencode(trace.absolute()).decode(errors="replace"),
     )
 
 
