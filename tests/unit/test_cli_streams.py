@@ -102,15 +102,17 @@ def test_more_workers_than_any_machine_has_are_refused(trace: Path) -> None:
     assert "--workers" in done.stderr
 
 
-def test_interrupt_while_loading_leaves_no_traceback() -> None:
+@pytest.mark.parametrize("module", ["cuvein.cli.application", "cuvein.cli.report", "cuvein.findings"])
+def test_interrupt_while_loading_leaves_no_traceback(module: str) -> None:
     code = (
         "import os, signal, sys, cuvein.cli\n"
         # A shell that starts the tests in the background has them ignore the signal.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "class Interrupt:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'cuvein.cli.application': os.kill(os.getpid(), signal.SIGINT)\n"
+        f"        if name == '{module}': os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Interrupt())\n"
+        "sys.argv[1:] = ['report', 'absent']\n"
         "cuvein.cli.main()\n"
     )
     done = subprocess.run(

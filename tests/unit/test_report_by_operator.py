@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from msgspec.structs import replace
@@ -154,3 +155,21 @@ def test_fingerprints_do_not_depend_on_call_sites() -> None:
     analysis = Analysis()
     analysis.add(Graph(RUN[0]))
     assert all(len(finding.launched) == 1 for finding in analysis.report().findings)
+
+
+def test_control_characters_reach_no_terminal() -> None:
+    """They are in the name of the kernel, of the device and of the operator."""
+    kernel = replace(PROFILE.launch.kernel, name="k\x1b]0;title\x07\x9b1m")
+    profile = launch(31, "aten::\x1b[2Jrelu")
+    device = replace(PROFILE.launch.device, name="H200\x1b[31m")
+    profile = replace(profile, launch=replace(profile.launch, kernel=kernel, device=device))
+    for colour in (False, True):
+        listing = Listing(100, colour=colour)
+        for report in (OperatorReport(listing), ObjectReport(listing), TerminalReport(100, colour=colour)):
+            shown = (
+                re.sub(r"\x1b\[[0-9;]*m", "", report.render([profile]))
+                if colour
+                else report.render([profile])
+            )
+            assert all(letter.isprintable() or letter == "\n" for letter in shown), report
+            assert "H200?[31m" in shown

@@ -23,11 +23,13 @@ def main() -> None:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _FOR_THE_MAIN_THREAD)
     from cuvein.cli import application  # noqa: PLC0415 (see above)
 
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        # Ctrl-C while modules were loaded ends the process here, without a traceback.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    else:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    application.main()
+    def loaded() -> None:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            # Ctrl-C while modules were loaded ends the process here, without a traceback.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        else:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    application.main(loaded)

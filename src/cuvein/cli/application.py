@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.main import get_command
 
 import cuvein
 from cuvein import native
@@ -17,7 +18,7 @@ from cuvein.collect.errors import CuveinError, Status
 from cuvein.profile.errors import ProfileReadError, ProfileWriteError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 __all__ = ["build", "main"]
 
@@ -69,8 +70,14 @@ def build(commands: Iterable[str] = COMMANDS) -> typer.Typer:
     return application
 
 
-def main() -> None:
-    """Run the command line and end the process with its exit status."""
+def main(loaded: Callable[[], None] = lambda: None) -> None:
+    """Run the command line and end the process with its exit status.
+
+    Parameters
+    ----------
+    loaded
+        Called when the modules of the command are loaded, before it runs.
+    """
     output.prepare()
     # Starting is part of what `cuvein run` costs, so only the module of the command at hand is imported.
     word = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
@@ -78,7 +85,9 @@ def main() -> None:
         word = "schema"  # any will do; this one needs little
     try:
         try:
-            build([word] if word in COMMANDS else COMMANDS)()
+            command = get_command(build([word] if word in COMMANDS else COMMANDS))
+            loaded()
+            command()
         finally:
             # Here a failure still has a sentence and a status; when Python ends it would not.
             if sys.stdout is not None:

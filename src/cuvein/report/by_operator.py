@@ -162,7 +162,7 @@ def _section(group: OperatorGroup, whole: int) -> Section:
     heading = Text(style.printable(group.name), "bold")
     heading.append(f"  {numbers.percent(group.bytes, whole)} of all bytes", "dim")
     launches = sum(group.launched.values())
-    names = [short(name) for name, _ in group.kernels.most_common(_KERNELS)]
+    names = [style.printable(short(name)) for name, _ in group.kernels.most_common(_KERNELS)]
     more = f" and {len(group.kernels) - _KERNELS} more" if len(group.kernels) > _KERNELS else ""
     details = [
         Text(f"{launches_text(launches)} of {', '.join(names)}{more}", "dim"),

@@ -101,7 +101,7 @@ class Listing:
         facts = [
             f"{launches:,} launch{'' if launches == 1 else 'es'}",
             f"{kernels:,} kernel{'' if kernels == 1 else 's'}",
-            ", ".join(summary.devices),
+            style.printable(", ".join(summary.devices)),
         ]
         separator = f" {self._glyphs.dot} "
         console.print(Text("cuvein", "bold").append(separator + separator.join(facts), "not bold"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["MINIMUM_WIDTH", "WIDE", "printed"]
+
+_OURS = re.compile(r"(\x1b\[[0-9;]*m|\n)")  # colours and ends of lines
 
 MINIMUM_WIDTH = 60
 WIDE = 100
@@ -44,7 +47,10 @@ def printed(show: Callable[[Console], None], width: int, *, colour: bool, unicod
     )
     with console.capture() as captured:
         show(console)
-    text = "\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n"
+    # Names come from elsewhere. What shows them makes them printable; this is for what one forgot.
+    parts = _OURS.split(captured.get())
+    parts[::2] = map(style.printable, parts[::2])
+    text = "\n".join(line.rstrip() for line in "".join(parts).splitlines()) + "\n"
     if unicode:
         return text
     ellipsis = style.Glyphs.choose(unicode=False).ellipsis

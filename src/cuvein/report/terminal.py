@@ -89,7 +89,7 @@ class TerminalReport:
         facts = [
             _plural(summary.launches, "launch", "launches"),
             _plural(len(summary.kernels), "kernel", "kernels"),
-            ", ".join(summary.devices),
+            style.printable(", ".join(summary.devices)),
         ]
         text.append(f" {self._glyphs.dot} " + f" {self._glyphs.dot} ".join(facts))
         commands = list(
