@@ -190,3 +190,18 @@ def test_the_summary_of_a_process_is_read_from_its_folder(tmp_path: Path) -> Non
     write(PROFILE, tmp_path / "process.json")
     with pytest.raises(ProfileReadError, match="is not a cuvein process"):
         read_process(tmp_path)
+
+
+def test_numbers_that_cannot_belong_together_are_refused() -> None:
+    first, *others = msgspec.to_builtins(PROFILE)["nodes"]
+    for changes, expected in (
+        ({"bytes": 0}, "was never executed or accessed no bytes"),
+        ({"executions": 0}, "was never executed or accessed no bytes"),
+        ({"bytes": first["bytes"] + 1}, f"accessed {first['bytes'] + 1} bytes, its edges hold"),
+    ):
+        assert expected in message(document(nodes=[first | changes, *others]))
+
+
+def test_what_a_document_brings_does_not_fill_the_sentence() -> None:
+    for changes in ({"format": "x" * 10_000}, {"version": "x" * 10_000}, {"engine": "x" * 10_000}):
+        assert len(message(document(**changes))) < 500

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cuvein.profile.model import Edge, Histogram, LaunchProfile, Node
 
-__all__ = ["dangling", "violations"]
+__all__ = ["dangling", "unbalanced", "violations"]
 
 _LABELS: dict[str, frozenset[str]] = {
     "global": frozenset({"cold", "thread", "warp_same_inst", "warp_diff_inst", "block", "cluster", "grid"}),
@@ -56,6 +56,33 @@ def dangling(profile: LaunchProfile) -> list[str]:
         One clause for each fault, without a full stop; empty when all is well.
     """
     return list(_dangling(profile))
+
+
+def unbalanced(profile: LaunchProfile) -> list[str]:
+    """Say which nodes have numbers that no run gives: none of their own, or others than their edges.
+
+    Cheap enough for every profile that is read; :func:`violations` has all that must hold.
+
+    Returns
+    -------
+    list of str
+        One clause for each fault, without a full stop; empty when all is well.
+    """
+    edges = [0] * len(profile.nodes)
+    for edge in profile.edges:
+        edges[edge.node] += edge.bytes
+    faults = [
+        f"{_name(node)} was never executed or accessed no bytes"
+        for node in profile.nodes
+        if not node.executions or not node.bytes
+    ]
+    if profile.incomplete is None:
+        faults += [
+            f"{_name(node)} accessed {node.bytes} bytes, its edges hold {total}"
+            for node, total in zip(profile.nodes, edges, strict=True)
+            if node.bytes != total
+        ]
+    return faults
 
 
 def violations(profile: LaunchProfile, distinct_bytes: Mapping[str, int] | None = None) -> list[str]:
@@ -138,8 +165,12 @@ def _dangling_sites(profile: LaunchProfile) -> Iterator[str]:
                 yield f"a call names file {frame.module}, but there are {modules}"
 
 
+def _name(node: Node) -> str:
+    return f"node {node.id} ({node.space} {node.type} at {node.pc})"
+
+
 def _node_faults(node: Node, out: list[Edge]) -> Iterator[str]:
-    name = f"node {node.id} ({node.space} {node.type} at {node.pc})"
+    name = _name(node)
     total = sum(edge.bytes for edge in out)
     if total != node.bytes:
         yield f"{name} accessed {node.bytes} bytes, its edges hold {total}"

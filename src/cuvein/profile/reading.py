@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from cuvein.profile.errors import ProfileReadError, reason
-from cuvein.profile.invariants import dangling
+from cuvein.profile.invariants import dangling, unbalanced
 from cuvein.profile.model import FORMAT, PROCESS_FORMAT, VERSION, LaunchProfile, ProcessSummary
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ def decode(data: bytes, name: str = "the profile") -> LaunchProfile:
     ------
     ProfileReadError
         When the document is cut off, is not JSON, is something else than a launch profile, was written by a
-        later version of the format, has unknown, missing or ill-typed fields, or refers to things that it
-        does not hold.
+        later version of the format, has unknown, missing or ill-typed fields, refers to things that it
+        does not hold, or has numbers that cannot belong together.
     """
     profile = _decode(data, name, FORMAT, LaunchProfile)
-    faults = dangling(profile)
+    faults = dangling(profile) or unbalanced(profile)
     if faults:
         raise ProfileReadError(f"{name} contradicts itself: {faults[0]}. Profile the launch again.")
     return profile
@@ -122,11 +122,15 @@ def _decode(data: bytes, name: str, expected: str, document: type[_Document]) ->
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ProfileReadError(_damage(data, name, expected, error)) from error
     if head.format != expected:
-        stated = f"its format is {head.format!r}" if head.format is not None else "it states no format"
+        stated = (
+            f"its format is {_short(repr(head.format))}" if head.format is not None else "it states no format"
+        )
         raise ProfileReadError(f"{name} is not a {expected}: {stated}.")
     version = head.version
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise ProfileReadError(f"{name} states no valid version of the {expected} format: {version!r}.")
+        raise ProfileReadError(
+            f"{name} states no valid version of the {expected} format: {_short(repr(version))}."
+        )
     if version > VERSION:
         raise ProfileReadError(
             f"{name} is a {expected} of version {version}, this cuvein reads up to version {VERSION}; "
@@ -135,8 +139,13 @@ def _decode(data: bytes, name: str, expected: str, document: type[_Document]) ->
     try:
         return msgspec.json.decode(data, type=document)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        detail = str(error)[:1].lower() + str(error)[1:]
+        detail = _short(str(error)[:1].lower() + str(error)[1:])
         raise ProfileReadError(f"{name} does not fit the {expected} format: {detail}.") from error
+
+
+def _short(text: str) -> str:
+    """Cut what a document brings into a sentence: both ends say what it is."""
+    return text if len(text) <= 300 else f"{text[:150]} ... {text[-150:]}"
 
 
 def _damage(data: bytes, name: str, expected: str, error: Exception) -> str:
