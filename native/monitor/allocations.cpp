@@ -25,6 +25,7 @@ std::vector<Allocation> merge(const std::vector<Allocation>& sorted, size_t most
       merged.back().size = sorted[i].address + sorted[i].size - merged.back().address;
       merged.back().name.clear();
       merged.back().site.reset();
+      merged.back().tensor.reset();
     } else {
       merged.push_back(sorted[i]);
     }
@@ -42,6 +43,21 @@ void Tensor::name(const std::string& dtype, const std::vector<int64_t>& shape) {
   const nlohmann::json facts = {{"shape", shape}, {"dtype", dtype}};
   std::lock_guard<std::mutex> lock(mutex_);
   if (facts_.empty()) facts_ = text(facts);
+}
+
+void Tensor::expect(const std::string& dtype, const std::vector<int64_t>& shape) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  expected_ = text({{"shape", shape}, {"dtype", dtype}});
+}
+
+void Tensor::keep() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (facts_.empty()) facts_ = expected_;
+}
+
+void Tensor::gone() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  expected_.clear();
 }
 
 std::string Tensor::facts() const {
@@ -109,6 +125,8 @@ void Allocations::add(const Allocation& allocation) {
   const AllocationKind kind = mapped || managed ? known.kind : allocation.kind;
   known = allocation;
   known.kind = kind;
+  // An array may fill it, and with call sites its framework tells.
+  if (known.site) known.tensor = std::make_shared<Tensor>();
   list_.reset();
 }
 
@@ -149,20 +167,33 @@ void Allocations::create_tensor(uint64_t address, uint64_t size, std::shared_ptr
 
 bool Allocations::name_tensor(uint64_t address, uint64_t size, const std::string& dtype,
                               const std::vector<int64_t>& shape) {
-  std::shared_ptr<Tensor> tensor;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = tensors_.find(address);
-    if (found == tensors_.end() || found->second.size != size) return false;
-    tensor = found->second.tensor;
-  }
-  tensor->name(dtype, shape);
+  const std::shared_ptr<Tensor> found = tensor(address, size);
+  if (found) found->name(dtype, shape);
+  return found != nullptr;
+}
+
+std::shared_ptr<Tensor> Allocations::tensor(uint64_t address, uint64_t size) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = tensors_.find(address);
+  return found != tensors_.end() && found->second.size == size ? found->second.tensor : nullptr;
+}
+
+bool Allocations::name_allocation(uint64_t address, uint64_t size, const std::string& dtype,
+                                  const std::vector<int64_t>& shape) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = alive_.find(address);
+  if (found == alive_.end() || found->second.size != size || !found->second.tensor) return false;
+  found->second.tensor->name(dtype, shape);
   return true;
 }
 
 void Allocations::destroy_tensor(uint64_t address) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (tensors_.erase(address) != 0) list_.reset();
+  const auto found = tensors_.find(address);
+  if (found == tensors_.end()) return;
+  found->second.tensor->gone();
+  tensors_.erase(found);
+  list_.reset();
 }
 
 // Each may cut what it lies in into two, and the GPU engine knows so many ranges.

@@ -19,12 +19,17 @@ class Tensor {
  public:
   // What it is said to be first stays: others are views of it.
   void name(const std::string& dtype, const std::vector<int64_t>& shape);
+  // What it is if it outlives what made it: expected, and then either kept or gone.
+  void expect(const std::string& dtype, const std::vector<int64_t>& shape);
+  void keep();
+  void gone();
   // As JSON, `{"shape":[..],"dtype":".."}`; empty while not known.
   std::string facts() const;
 
  private:
   mutable std::mutex mutex_;
   std::string facts_;
+  std::string expected_;
 };
 
 struct Allocation {
@@ -76,6 +81,11 @@ class Allocations {
   bool name_tensor(uint64_t address, uint64_t size, const std::string& dtype,
                    const std::vector<int64_t>& shape);
   void destroy_tensor(uint64_t address);
+  // The same of an allocation that an array has for itself.
+  bool name_allocation(uint64_t address, uint64_t size, const std::string& dtype,
+                       const std::vector<int64_t>& shape);
+  // Null when there is none of this size.
+  std::shared_ptr<Tensor> tensor(uint64_t address, uint64_t size);
 
   // What is alive now. Of more than kMost allocations the nearest neighbours of a kind are reported as one,
   // and of many tensors the largest are reported.

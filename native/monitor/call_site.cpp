@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "monitor/autograd.h"
 #include "monitor/host_frames.h"
 #include "monitor/nvtx.h"
 #include "monitor/operators.h"
-#include "monitor/python_frames.h"
 
 namespace cuvein {
 namespace {
@@ -52,17 +52,34 @@ size_t hook_frames(const std::vector<PythonFrame>& frames) {
   return count;
 }
 
+std::string spelled(const std::vector<PythonFrame>& frames) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const PythonFrame& frame : frames)
+    list.push_back({{"file", frame.file}, {"line", frame.line}, {"function", frame.function}});
+  return text(list);
+}
+
+void add_to_key(const std::vector<PythonFrame>& frames, std::string* key) {
+  for (const PythonFrame& frame : frames)
+    key->append(frame.file)
+        .append(1, '\0')
+        .append(frame.function)
+        .append(1, '\0')
+        .append(reinterpret_cast<const char*>(&frame.line), sizeof frame.line);
+}
+
+// Operators have a namespace.
+bool is_node(const std::string& name) { return !name.empty() && name.find("::") == std::string::npos; }
+
 std::shared_ptr<const CallSite> make(const std::vector<uint64_t>& addresses,
                                      const std::vector<PythonFrame>& python,
                                      const std::vector<std::string>& ranges, const std::string& missing,
                                      bool more, Inner inner, Known* data) {
   auto site = std::make_shared<CallSite>();
-  nlohmann::json list = nlohmann::json::array();
-  for (const PythonFrame& frame : python)
-    list.push_back({{"file", frame.file}, {"line", frame.line}, {"function", frame.function}});
-  site->python = text(list);
+  site->python = spelled(python);
+  site->has_python = !python.empty();
 
-  list = nlohmann::json::array();
+  nlohmann::json list = nlohmann::json::array();
   std::vector<std::string> names;
   bool outside = false;  // of what is left out
   for (const uint64_t address : addresses) {
@@ -74,6 +91,7 @@ std::shared_ptr<const CallSite> make(const std::vector<uint64_t>& addresses,
     }
     if (!outside) continue;
     std::string name = operators().of(frame.symbol);
+    if (site->node.empty() && is_node(name)) site->node = name;
     if (!name.empty() && (names.empty() || names.back() != name)) names.push_back(std::move(name));
     if (inner == Inner::kHook) continue;
     list.push_back({{"module", frame.module >= 0 ? nlohmann::json(frame.module) : nlohmann::json()},
@@ -83,11 +101,11 @@ std::shared_ptr<const CallSite> make(const std::vector<uint64_t>& addresses,
   }
   site->native = text(list);
   std::reverse(names.begin(), names.end());
-  site->operators = text(names);
+  site->operators = std::move(names);
   site->ranges = text(ranges);
   std::string note = missing;
   if (more) note += std::string(note.empty() ? "" : "; ") + "the outermost calls are not listed";
-  site->note = note.empty() ? "null" : text(note);
+  if (!note.empty()) site->note = text(note);
   return site;
 }
 
@@ -103,24 +121,53 @@ std::shared_ptr<const CallSite> call_site(Inner inner) {
   const std::vector<uint64_t> addresses = HostFrames::addresses(kMostHostFrames, &more);
 
   std::string key(reinterpret_cast<const char*>(addresses.data()), addresses.size() * sizeof(uint64_t));
-  for (const PythonFrame& frame : python)
-    key.append(frame.file)
-        .append(1, '\0')
-        .append(frame.function)
-        .append(1, '\0')
-        .append(reinterpret_cast<const char*>(&frame.line), sizeof frame.line);
+  add_to_key(python, &key);
   for (const std::string& range : ranges) key.append(1, '\1').append(range).append(1, '\0');
 
+  std::shared_ptr<const CallSite> result;
+  Known& data = known();
+  {
+    std::lock_guard<std::mutex> lock(data.mutex);
+    const uint64_t unloads = HostFrames::unloads();
+    if (unloads != data.unloads || data.sites.size() >= kMostSites) {
+      data.unloads = unloads;
+      data.frames.clear();
+      data.sites.clear();
+    }
+    std::shared_ptr<const CallSite>& site = data.sites[key];
+    if (!site) site = make(addresses, python, ranges, missing, more, inner, &data);
+    result = site;
+  }
+  const Gradient gradient = gradient_in_progress(*result, inner);
+  notice(result);
+  if (!gradient.forward && !gradient.caller) return result;
+
+  // What these point to lives as long as the site does.
+  for (const CallSite* other : {gradient.forward.get(), gradient.caller.get()})
+    key.append(reinterpret_cast<const char*>(&other), sizeof other);
+  std::lock_guard<std::mutex> lock(data.mutex);
+  std::shared_ptr<const CallSite>& site = data.sites[key];
+  if (!site) {
+    auto made = std::make_shared<CallSite>(*result);
+    made->forward = gradient.forward;
+    made->caller = gradient.caller;
+    site = std::move(made);
+  }
+  return site;
+}
+
+std::shared_ptr<const CallSite> call_site(const std::vector<PythonFrame>& python) {
+  std::string key(1, '\2');
+  add_to_key(python, &key);
   Known& data = known();
   std::lock_guard<std::mutex> lock(data.mutex);
-  const uint64_t unloads = HostFrames::unloads();
-  if (unloads != data.unloads || data.sites.size() >= kMostSites) {
-    data.unloads = unloads;
-    data.frames.clear();
-    data.sites.clear();
-  }
   std::shared_ptr<const CallSite>& site = data.sites[key];
-  if (!site) site = make(addresses, python, ranges, missing, more, inner, &data);
+  if (!site) {
+    auto made = std::make_shared<CallSite>();
+    made->python = spelled(python);
+    made->has_python = !python.empty();
+    site = std::move(made);
+  }
   return site;
 }
 
@@ -129,8 +176,13 @@ void name_operators(const std::string& names) { operators().learn(names); }
 int CallSiteTable::add(const std::shared_ptr<const CallSite>& site) {
   if (!site) return -1;
   const auto [number, added] = numbers_.try_emplace(site.get(), static_cast<int>(sites_.size()));
-  if (added) sites_.push_back(site);
-  return number->second;
+  const int result = number->second;
+  if (added) {
+    sites_.push_back(site);
+    add(site->forward);
+    add(site->caller);
+  }
+  return result;
 }
 
 std::string CallSiteTable::json() const {
@@ -139,8 +191,11 @@ std::string CallSiteTable::json() const {
   for (size_t i = 0; i < sites_.size(); ++i) {
     const CallSite& site = *sites_[i];
     result += (i != 0 ? ",{\"python\":" : "{\"python\":") + site.python + ",\"native\":" + site.native +
-              ",\"ranges\":" + site.ranges + ",\"operators\":" + site.operators + ",\"note\":" + site.note +
-              "}";
+              ",\"ranges\":" + site.ranges + ",\"operators\":" + text(site.operators) +
+              ",\"note\":" + site.note;
+    for (const auto& [key, other] : {std::pair("forward", &site.forward), std::pair("caller", &site.caller)})
+      if (*other) result += ",\"" + std::string(key) + "\":" + std::to_string(numbers_.at(other->get()));
+    result += "}";
     last_module = std::max(last_module, site.last_module);
   }
   nlohmann::json modules = nlohmann::json::array();

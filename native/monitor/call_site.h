@@ -6,16 +6,24 @@
 #include <unordered_map>
 #include <vector>
 
+#include "monitor/python_frames.h"
+
 namespace cuvein {
 
 // Never changes. Equal sites are one.
 struct CallSite {
-  std::string python;     // JSON list of frames, innermost first
-  std::string native;     // JSON list of frames, innermost first; modules by number
-  std::string ranges;     // JSON list of names, outermost first
-  std::string operators;  // JSON list of names, outermost first
-  std::string note;       // JSON: what is missing, or null
-  int last_module = -1;   // the highest number
+  std::string python = "[]";           // JSON list of frames, innermost first
+  std::string native = "[]";           // JSON list of frames, innermost first; modules by number
+  std::string ranges = "[]";           // JSON list of names, outermost first
+  std::vector<std::string> operators;  // outermost first
+  std::string note = "null";           // JSON: what is missing, or null
+  int last_module = -1;                // the highest number
+  bool has_python = false;             // there are Python frames
+  std::string node;                    // the innermost function of the backward pass among the operators
+  // In a backward pass: the call in the forward pass that it computes the gradient of, and the one that
+  // started it; null where not known.
+  std::shared_ptr<const CallSite> forward;
+  std::shared_ptr<const CallSite> caller;
 };
 
 // What to leave out of a site.
@@ -26,6 +34,9 @@ enum class Inner {
 
 // Of the calling thread, now.
 std::shared_ptr<const CallSite> call_site(Inner inner);
+
+// That of which only Python frames are known.
+std::shared_ptr<const CallSite> call_site(const std::vector<PythonFrame>& python);
 
 // Names of PyTorch's operators as PyTorch has them ("aten::add.Tensor"), one a line. Without them they are
 // named after their C++ functions.

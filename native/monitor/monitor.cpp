@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "monitor/autograd.h"
 #include "monitor/device.h"
 #include "monitor/replay.h"
 #include "monitor/sanitizer.h"
@@ -33,8 +34,16 @@ std::shared_ptr<const CallSite> Monitor::site(Inner inner) const {
   return config_.call_sites ? call_site(inner) : nullptr;
 }
 
-void Monitor::tensor_created(uint64_t address, uint64_t size) {
-  if (config_.call_sites && !abandoned_) allocations_.create_tensor(address, size, site(Inner::kHook));
+int64_t Monitor::tensor_created(uint64_t address, uint64_t size) {
+  if (!config_.call_sites || abandoned_) return -1;
+  const std::shared_ptr<const CallSite> made_at = site(Inner::kHook);
+  allocations_.create_tensor(address, size, made_at);
+  return notice(made_at);
+}
+
+void Monitor::gradient_created(uint64_t address, uint64_t size, const std::string& dtype,
+                               const std::vector<int64_t>& shape) {
+  expect_gradient(allocations_.tensor(address, size), dtype, shape);
 }
 
 bool Monitor::tensor_named(uint64_t address, uint64_t size, const std::string& dtype,
@@ -42,15 +51,21 @@ bool Monitor::tensor_named(uint64_t address, uint64_t size, const std::string& d
   return allocations_.name_tensor(address, size, dtype, shape);
 }
 
+bool Monitor::allocation_named(uint64_t address, uint64_t size, const std::string& dtype,
+                               const std::vector<int64_t>& shape) {
+  return allocations_.name_allocation(address, size, dtype, shape);
+}
+
 void Monitor::tensor_destroyed(uint64_t address) { allocations_.destroy_tensor(address); }
 
 std::string Monitor::describe() {
   Launch launch;
+  const std::shared_ptr<const CallSite> here = site();  // what it takes notice of comes first
   launch.allocations = allocations_.list();
   CallSiteTable sites;
   const std::vector<bool> all(launch.allocations->allocations().size(), true);
   const std::string list = launch.allocations->json(&sites, &all);
-  const int number = sites.add(site());
+  const int number = sites.add(here);
   return "{\"allocations\":" + list + ",\"site\":" + (number < 0 ? "null" : std::to_string(number)) + "," +
          sites.json() + "}";
 }

@@ -33,7 +33,11 @@ class Monitor {
   void abandon();
 
   // What the Python side in the program tells; see program.cpp.
-  void tensor_created(uint64_t address, uint64_t size);
+  int64_t tensor_created(uint64_t address, uint64_t size);
+  void gradient_created(uint64_t address, uint64_t size, const std::string& dtype,
+                        const std::vector<int64_t>& shape);
+  bool allocation_named(uint64_t address, uint64_t size, const std::string& dtype,
+                        const std::vector<int64_t>& shape);
   bool tensor_named(uint64_t address, uint64_t size, const std::string& dtype,
                     const std::vector<int64_t>& shape);
   void tensor_destroyed(uint64_t address);

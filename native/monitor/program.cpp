@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "monitor/autograd.h"
 #include "monitor/monitor.h"
 
 namespace cuvein {
@@ -72,9 +73,11 @@ void await_program() {
 #define CUVEIN_EXPORT extern "C" __attribute__((visibility("default")))
 
 // A framework has given out memory in a part of an allocation. The calling thread is the one that asked for
-// it.
-CUVEIN_EXPORT void cuvein_tensor_created(uint64_t address, uint64_t bytes) {
-  cuvein::guarded([&](cuvein::Monitor* monitor) { monitor->tensor_created(address, bytes); });
+// it. Returns the number of the newest node of PyTorch's graph that the thread has made; -1: none.
+CUVEIN_EXPORT int64_t cuvein_tensor_created(uint64_t address, uint64_t bytes) {
+  int64_t newest = -1;
+  cuvein::guarded([&](cuvein::Monitor* monitor) { newest = monitor->tensor_created(address, bytes); });
+  return newest;
 }
 
 // What lies there. Returns 0 when nothing of this size was created there.
@@ -85,6 +88,49 @@ CUVEIN_EXPORT int cuvein_tensor_named(uint64_t address, uint64_t bytes, const ch
     known = monitor->tensor_named(address, bytes, dtype, std::vector<int64_t>(shape, shape + dimensions));
   });
   return known;
+}
+
+// The same of an array that has an allocation for itself.
+CUVEIN_EXPORT int cuvein_allocation_named(uint64_t address, uint64_t bytes, const char* dtype,
+                                          const int64_t* shape, unsigned dimensions) {
+  bool known = false;
+  cuvein::guarded([&](cuvein::Monitor* monitor) {
+    known = monitor->allocation_named(address, bytes, dtype, std::vector<int64_t>(shape, shape + dimensions));
+  });
+  return known;
+}
+
+// The node of PyTorch's backward pass that the calling thread runs hands on a gradient of this shape, and
+// what was just created has its size.
+CUVEIN_EXPORT void cuvein_gradient_created(uint64_t address, uint64_t bytes, const char* dtype,
+                                           const int64_t* shape, unsigned dimensions) {
+  cuvein::guarded([&](cuvein::Monitor* monitor) {
+    monitor->gradient_created(address, bytes, dtype, std::vector<int64_t>(shape, shape + dimensions));
+  });
+}
+
+// Where PyTorch's autograd is: the path of the library.
+CUVEIN_EXPORT void cuvein_follow_autograd(const char* library) {
+  try {
+    cuvein::follow_autograd(library);
+  } catch (const std::exception&) {
+    // Backward passes are not followed.
+  }
+}
+
+// The node that the calling thread, which is about to tell of memory, runs in a backward pass.
+CUVEIN_EXPORT void cuvein_node_running(uint64_t number, const char* name) {
+  cuvein::guarded([&](cuvein::Monitor*) { cuvein::name_node(number, name); });
+}
+
+// Python frames of the call that started a backward pass, innermost first: files, functions, lines.
+CUVEIN_EXPORT void cuvein_pass_started(int64_t pass, unsigned frames, const char* const* files,
+                                       const char* const* functions, const int* lines) {
+  cuvein::guarded([&](cuvein::Monitor*) {
+    std::vector<cuvein::PythonFrame> caller;
+    for (unsigned i = 0; i < frames; ++i) caller.push_back({files[i], functions[i], lines[i]});
+    cuvein::name_pass(pass, caller);
+  });
 }
 
 CUVEIN_EXPORT void cuvein_tensor_destroyed(uint64_t address) {

@@ -103,6 +103,9 @@ void keep_parents(const Json& launch, Kept* allocations) {
   }
 }
 
+// Of a call site.
+constexpr const char* kOtherSites[] = {"forward", "caller"};
+
 // Call sites are those of the launch and of the allocations that are left, files those of the frames there.
 void keep_sites(Json* launch) {
   if (!launch->contains("sites") || !launch->contains("host_modules")) return;
@@ -110,7 +113,22 @@ void keep_sites(Json* launch) {
   if (refers(*launch, "site", sites.size())) sites.keep((*launch)["site"].get<size_t>());
   for (const Json& allocation : (*launch)["allocations"])
     if (refers(allocation, "site", sites.size())) sites.keep(allocation["site"].get<size_t>());
+  // A site may name others, which may stand anywhere.
+  const Json& table = (*launch)["sites"];
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t index = 0; index < sites.size(); ++index) {
+      if (sites[index] < 0 || !table[index].is_object()) continue;
+      for (const char* key : kOtherSites) {
+        if (!refers(table[index], key, sites.size())) continue;
+        const auto other = table[index][key].get<size_t>();
+        more = more || sites[other] < 0;
+        sites.keep(other);
+      }
+    }
+  }
   sites.apply();
+  for (const char* key : kOtherSites) renumber(&(*launch)["sites"], key, sites);
   if (refers(*launch, "site", sites.size())) (*launch)["site"] = sites[(*launch)["site"].get<size_t>()];
   renumber(&(*launch)["allocations"], "site", sites);
 

@@ -160,6 +160,18 @@ describe(); print(json.dumps(describe()))
     assert tensors(found) == [(0x100000, 48, "float32", [3, 4])]
 
 
+def test_a_view_is_told_as_what_it_is_a_view_of(run: Callable[[str], Any]) -> None:
+    found = run(
+        """
+import gc, torch
+def views(): return torch.empty(3, 4).view(12)     # Python keeps the view only
+x = views(); describe()
+print(json.dumps(describe()))
+"""
+    )
+    assert tensors(found) == [(0x100000, 48, "float32", [3, 4])]
+
+
 def test_memory_that_is_reused_does_not_keep_its_name(run: Callable[[str], Any]) -> None:
     found = run(
         """
@@ -234,6 +246,94 @@ def test_a_build_without_cuda_is_left_alone(program: Program) -> None:
     assert program.output(text, PYTHONPATH=path, STAND_IN_CUDA="no") == "False\n"
 
 
+# --- PyTorch's graph ---------------------------------------------------------------------------------------
+
+GRAPH = """
+import gc, torch
+gc.disable()
+C, Node = torch._C, torch.Node
+monitor.cuvein_follow_autograd(os.environ["STAND_IN"].encode())
+driver.stand_in_graph.argtypes = [ctypes.c_uint64, ctypes.c_int]
+graph = driver.stand_in_graph
+class Result(torch.Tensor): pass    # of an operator within another; Python knows nothing of it
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "shape"),
+    [
+        pytest.param("", [6], id="saved"),
+        pytest.param("C.hooks = (print, print)", None, id="while the program's functions were set"),
+        pytest.param("number = 9", None, id="of another node"),
+    ],
+)
+def test_what_an_operator_saved_is_told(
+    change: str, shape: list[int] | None, run: Callable[[str], Any]
+) -> None:
+    found, asked = run(
+        GRAPH
+        + f"""
+number = 4; {change}
+graph(number + 1, -1)
+inner = Result((6,), torch.float32, torch._Block(24))
+node = Node(4, saved=inner)
+graph(6, -1)
+x = torch.empty(5); x.grad_fn = Node(5, node)
+describe(); describe(); found = describe()
+print(json.dumps([found, node.asked]))
+"""
+    )
+    assert {entry["size"]: entry.get("shape") for entry in found["allocations"][1:]} == {24: shape, 20: [5]}
+    assert asked == (0 if "hooks" in change or "number" in change else 1)
+
+
+def test_a_gradient_is_told_when_its_node_is_done(run: Callable[[str], Any]) -> None:
+    found = run(
+        GRAPH
+        + """
+from torch.autograd import graph as module
+result = []
+def shapes(): return [[entry["size"], entry.get("shape")] for entry in describe()["allocations"][1:]]
+def work():
+    inputs = Node(3, shape=(2, 3)), Node(2, shape=(5,)), Node(1, shape=(1, 5))
+    graph(0, 7); C.task, C.node = 7, Node(4, *inputs)
+    driver.stand_in_backward(ctypes.CFUNCTYPE(None)(make))
+    result.append(shapes())
+def make(): blocks.extend(torch._Block(size) for size in (24, 20, 8))
+blocks = []
+def step(): module._engine_run_backward(work)
+step()
+print(json.dumps(result[0]))
+"""
+    )
+    # Two gradients have 20 bytes, and none has 8.
+    assert found == [[24, [2, 3]], [20, None], [8, None]]
+
+
+def test_where_a_pass_was_started_is_told_unless_two_are_under_way(run: Callable[[str], Any]) -> None:
+    alone, both = run(
+        GRAPH
+        + """
+from torch.autograd import graph as module
+result = []
+def work():
+    graph(0, C.task)
+    blocks.append(torch._Block(24)); result.append(describe())
+blocks = []
+C.task = 7
+def step(): module._engine_run_backward(work)
+step()
+C.task = 8
+def more(): module._engine_run_backward(work)
+thread = threading.Thread(target=lambda: module._engine_run_backward(more)); thread.start(); thread.join()
+print(json.dumps(result))
+"""
+    )
+    caller = alone["sites"][alone["sites"][alone["site"]]["caller"]]
+    assert [frame["function"] for frame in caller["python"]][:2] == ["_engine_run_backward", "step"]
+    assert "caller" not in both["sites"][both["site"]]
+
+
 # --- CuPy --------------------------------------------------------------------------------------------------
 
 
@@ -243,6 +343,20 @@ def test_arrays_of_cupy_are_told(run: Callable[[str], Any]) -> None:
 import cupy
 x = cupy.empty(3, 4); part = x.view(12)
 describe(); print(json.dumps(describe()))
+"""
+    )
+    assert tensors(found) == [(0x100000, 48, "float32", [3, 4])]
+
+
+def test_an_array_that_only_a_kernel_is_called_with_is_told(run: Callable[[str], Any]) -> None:
+    found = run(
+        """
+import cupy
+def kernel(array):
+    result.append(describe())           # no one looks until it has returned
+result = []
+kernel(cupy.empty(3, 4))
+print(json.dumps(result[0]))
 """
     )
     assert tensors(found) == [(0x100000, 48, "float32", [3, 4])]

@@ -142,6 +142,32 @@ def test_only_what_is_referred_to_is_kept() -> None:
     assert violations(profile) == []
 
 
+def test_sites_that_sites_name_are_kept_too() -> None:
+    def site(name: str, forward: int | None = None, caller: int | None = None) -> CallSite:
+        return CallSite([PythonFrame(name, 1, "f")], [], [], [], forward=forward, caller=caller)
+
+    launch = replace(
+        LAUNCH,
+        site=4,
+        sites=[
+            site("start"),
+            site("unused", 3),
+            site("forward", None, 0),
+            site("unused"),
+            site("launch", 2, 0),
+        ],
+    )
+    found = profile_of(launch, (LAUNCH.allocations[0].address, 4)).launch
+    assert found.site is not None
+    own = found.sites[found.site]
+    assert own.forward is not None
+    assert own.caller is not None
+    assert found.sites[own.forward].python[0].file == "forward"
+    assert found.sites[own.forward].caller == own.caller
+    assert found.sites[own.caller].python[0].file == "start"
+    assert len(found.sites) == 3
+
+
 def test_a_launch_without_call_sites_has_none() -> None:
     profile = profile_of(LAUNCH, (LAUNCH.allocations[0].address, 4))
     assert (profile.launch.site, profile.launch.sites, profile.launch.host_modules) == (None, [], [])

@@ -146,6 +146,26 @@ def test_findings_without_call_sites_say_nothing_of_them() -> None:
     assert "data:" not in text
 
 
+def test_reports_say_of_a_backward_pass_which_call_they_name() -> None:
+    def profile(**other: int) -> LaunchProfile:
+        whole = launch(None, *BACKWARD)
+        sites = [replace(whole.launch.sites[0], **other), *whole.launch.sites[1:]]
+        sites.append(CallSite([PythonFrame("/me/train.py", 52, "step")], [], [], []))
+        return replace(whole, launch=replace(whole.launch, sites=sites))
+
+    of_a_call, started = profile(forward=1), profile(caller=2)
+    place = "launched by the backward of train.py:12 in forward"
+    assert place in OperatorReport(Listing()).render([of_a_call])
+    assert f"{place}, SoftmaxBackward0 > aten::" in FindingReport(width=200).render([of_a_call])
+    place = "launched by the backward started at train.py:52 in step"
+    assert place in OperatorReport(Listing()).render([started])
+    (kernel,) = json.loads(DocumentReport().render([of_a_call, started]))["kernels"]
+    assert [(each["role"], each["line"]) for each in kernel["launched_at"]] == [
+        ("forward", 12),
+        ("backward", 52),
+    ]
+
+
 def test_fingerprints_do_not_depend_on_call_sites() -> None:
     def prints(profile: LaunchProfile) -> set[str]:
         document = json.loads(FindingDocument().render([profile]))

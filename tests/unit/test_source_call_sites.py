@@ -127,6 +127,40 @@ def test_nothing_recorded_is_nothing_said() -> None:
     assert (unknown.place, str(unknown), unknown.note) == (None, "", "Python frames are not known")
 
 
+ENGINE = PythonFrame("/v/lib/python3.12/site-packages/torch/autograd/graph.py", 850, "_engine_run_backward")
+FORWARD = site(python=[PythonFrame("/me/train.py", 31, "forward")])
+START = site(python=[ENGINE, PythonFrame("/me/train.py", 52, "step")])
+
+
+@pytest.mark.parametrize(
+    ("own", "forward", "caller", "text"),
+    [
+        pytest.param([], 1, 2, "the backward of train.py:31 in forward", id="the gradient of a call"),
+        pytest.param([], None, 2, "the backward started at train.py:52 in step", id="of no known call"),
+        pytest.param(START.python, 1, None, "the backward of train.py:31 in forward", id="own thread"),
+        pytest.param(
+            START.python, None, None, "the backward started at train.py:52 in step", id="only start"
+        ),
+        pytest.param([], 3, 2, "the backward started at train.py:52 in step", id="a call without Python"),
+        pytest.param([], 9, 9, "", id="references that lead nowhere"),
+        pytest.param(
+            [PythonFrame("/me/train.py", 7, "Own.backward"), *START.python],
+            1,
+            2,
+            "train.py:7 in Own.backward",
+            id="the program's own backward function",
+        ),
+    ],
+)
+def test_of_a_backward_pass_the_forward_call_is_shown(
+    own: list[PythonFrame], forward: int | None, caller: int | None, text: str
+) -> None:
+    node = site(python=own, forward=forward, caller=caller, operators=["MulBackward0"])
+    found = launched_at(launch_from(node, FORWARD, START, site()))
+    assert found is not None
+    assert str(found) == ", ".join(part for part in (text, "MulBackward0") if part)
+
+
 # --- machine code ------------------------------------------------------------------------------------------
 
 
@@ -238,11 +272,11 @@ def test_the_same_line_makes_the_same_tensor_wherever_it_lies() -> None:
 
 def test_references_that_lead_nowhere_are_violations() -> None:
     launch = launch_from(
-        site(native=[HostFrame(3, 16)]),
+        site(native=[HostFrame(3, 16)], caller=7),
         allocations=[
             Allocation(0x1000, 512, "device", site=4),
             Allocation(0x1000, 64, "tensor", parent=1),
         ],
     )
     faults = violations(replace(PROFILE, launch=replace(launch, site=9)))
-    assert len(faults) == 4
+    assert len(faults) == 5

@@ -6,7 +6,7 @@ import gc
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .monitor import Monitor, load
 
@@ -17,6 +17,9 @@ __all__ = ["Arrays", "Facts", "of_process"]
 
 # To look at everything takes a fiftieth of the time at most.
 _PATIENCE = 50
+
+# An array that asks for its memory right now was born so many objects ago at most.
+_YOUNGEST = 64
 
 _of_process: list[tuple[Monitor, Arrays]] = []
 
@@ -75,15 +78,28 @@ class Arrays:
         """
         self._kinds[kind] = facts
 
-    def created(self, address: int, size: int) -> None:
-        """Tell that the calling thread was given memory."""
+    def created(self, address: int, size: int) -> int:
+        """Tell that the calling thread was given memory; see :meth:`Monitor.created`."""
         self._unnamed.add(address)
-        self._monitor.created(address, size)
+        return self._monitor.created(address, size)
+
+    def name(self, found: Facts) -> None:
+        """Tell what an array is."""
+        if found.bytes and self._monitor.named(*found):
+            self._unnamed.discard(found.address)
 
     def destroyed(self, address: int) -> None:
         """Tell that memory was given back."""
         self._unnamed.discard(address)
         self._monitor.destroyed(address)
+
+    def youngest(self, wanted: Callable[[Any], bool]) -> Any:
+        """Give the one object among the youngest that is wanted; ``None`` when there are others or none."""
+        if not self._able:
+            return None
+        young = gc.get_objects(generation=0)[-_YOUNGEST:]
+        found = [each for each in young if type(each) in self._kinds and wanted(each)]
+        return found[0] if len(found) == 1 else None
 
     def look_again(self) -> None:
         """Look after a launch: at what is new, and now and then, if something has no name, at all there is.
@@ -143,7 +159,7 @@ class Arrays:
     def _tell(self, array: object, facts: Callable[[object], Facts | None]) -> None:
         try:
             found = facts(array)
-            if found is not None and found.bytes and self._monitor.named(*found):
-                self._unnamed.discard(found.address)
+            if found is not None:
+                self.name(found)
         except Exception:
             pass

@@ -14,12 +14,13 @@ __all__ = ["watch"]
 def watch(cupy: Any) -> None:
     """Tell the monitor of the arrays of this thread from now on."""
     _, arrays = of_process()
-    arrays.know(cupy.ndarray, Array(arrays).facts)
-    hook = _hook(cupy.cuda.MemoryHook, arrays)
+    array = Array(arrays)
+    arrays.know(cupy.ndarray, array.facts)
+    hook = _hook(cupy.cuda.MemoryHook, arrays, array)
     hook.__enter__()
 
 
-def _hook(base: Any, arrays: Arrays) -> Any:
+def _hook(base: Any, arrays: Arrays, array: Array) -> Any:
     class Hook(base):  # type: ignore[misc]
         name = "cuvein"
 
@@ -27,6 +28,7 @@ def _hook(base: Any, arrays: Arrays) -> Any:
             with contextlib.suppress(Exception):
                 arrays.look()
                 arrays.created(facts["mem_ptr"], facts["size"])
+                array.asks(facts["mem_ptr"], facts["size"])
 
         def free_preprocess(self, **facts: Any) -> None:
             with contextlib.suppress(Exception):
@@ -44,6 +46,16 @@ class Array:
     def __init__(self, arrays: Arrays) -> None:
         self._arrays = arrays
         self._alive: dict[int, Any] = {}
+
+    def asks(self, address: int, size: int) -> None:
+        """Tell of the array that asks for memory: it knows its shape by then, and has no memory yet.
+
+        It may be gone before it is looked for, as those are that a kernel is called with and no one keeps.
+        """
+        array = self._arrays.youngest(lambda each: each.data is None and each.nbytes == size)
+        if array is not None:
+            self._follow(address, array)
+            self._arrays.name(Facts(address, size, str(array.dtype), array.shape))
 
     def facts(self, array: Any) -> Facts | None:
         """Give the facts of an array that owns its memory."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,29 +27,58 @@ class Monitor:
         self._library = library
         self._created = library.cuvein_tensor_created
         self._created.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
-        self._created.restype = None
-        self._named = library.cuvein_tensor_named
-        self._named.argtypes = [
-            ctypes.c_uint64,
-            ctypes.c_uint64,
-            ctypes.c_char_p,
-            ctypes.POINTER(ctypes.c_int64),
-            ctypes.c_uint,
-        ]
-        self._named.restype = ctypes.c_int
+        self._created.restype = ctypes.c_int64
+        self._named = _told_of_array(library.cuvein_tensor_named, ctypes.c_int)
+        self._allocation = _told_of_array(library.cuvein_allocation_named, ctypes.c_int)
+        self._gradient = _told_of_array(library.cuvein_gradient_created, None)
+        self._node = library.cuvein_node_running
+        self._node.argtypes, self._node.restype = [ctypes.c_uint64, ctypes.c_char_p], None
         self._destroyed = library.cuvein_tensor_destroyed
         self._destroyed.argtypes = [ctypes.c_uint64]
         self._destroyed.restype = None
         self._kept: list[object] = []
 
-    def created(self, address: int, size: int) -> None:
-        """Say that the calling thread was given ``size`` bytes."""
-        self._created(address, size)
+    def created(self, address: int, size: int) -> int:
+        """Say that the calling thread was given ``size`` bytes.
+
+        Returns the number of the newest node of PyTorch's graph that the thread has made, -1 for none.
+        """
+        return int(self._created(address, size))
 
     def named(self, address: int, size: int, dtype: str, shape: Sequence[int]) -> bool:
         """Say what an array of ``size`` bytes is; whether one that large was created there."""
-        numbers = (ctypes.c_int64 * len(shape))(*shape)
-        return bool(self._named(address, size, dtype.encode(), numbers, len(shape)))
+        return bool(self._named(*_array(address, size, dtype, shape)))
+
+    def allocation(self, address: int, size: int, dtype: str, shape: Sequence[int]) -> bool:
+        """Say the same of an array that has an allocation for itself."""
+        return bool(self._allocation(*_array(address, size, dtype, shape)))
+
+    def gradient(self, address: int, size: int, dtype: str, shape: Sequence[int]) -> None:
+        """Say that what was just created is such a gradient if it outlives the node that runs."""
+        self._gradient(*_array(address, size, dtype, shape))
+
+    def follow_autograd(self, library: str) -> None:
+        """Have backward passes followed by the functions of a library that is loaded."""
+        function = self._library.cuvein_follow_autograd
+        function.argtypes, function.restype = [ctypes.c_char_p], None
+        function(os.fsencode(library))
+
+    def node(self, number: int, name: str) -> None:
+        """Say which node of PyTorch's graph the calling thread runs that is about to be given memory."""
+        self._node(number, name.encode())
+
+    def started(self, number: int, frames: Sequence[tuple[str, str, int]]) -> None:
+        """Say from where a backward pass was started: file, function and line, innermost first."""
+        count = len(frames)
+        function = self._library.cuvein_pass_started
+        texts = ctypes.c_char_p * count
+        function.argtypes = [ctypes.c_int64, ctypes.c_uint, texts, texts, ctypes.c_int * count]
+        function.restype = None
+        files, functions = (
+            texts(*(text.encode(errors="replace") for text in column))
+            for column in ([frame[0] for frame in frames], [frame[1] for frame in frames])
+        )
+        function(number, count, files, functions, (ctypes.c_int * count)(*(frame[2] for frame in frames)))
 
     def destroyed(self, address: int) -> None:
         """Say that the memory was given back."""
@@ -73,6 +102,22 @@ class Monitor:
         function = self._library.cuvein_after_launch
         function.argtypes, function.restype = [_CALLBACK], None
         function(callback)
+
+
+def _told_of_array(function: Any, result: Any) -> Any:
+    function.argtypes = [
+        ctypes.c_uint64,
+        ctypes.c_uint64,
+        ctypes.c_char_p,
+        ctypes.POINTER(ctypes.c_int64),
+        ctypes.c_uint,
+    ]
+    function.restype = result
+    return function
+
+
+def _array(address: int, size: int, dtype: str, shape: Sequence[int]) -> tuple[Any, ...]:
+    return address, size, dtype.encode(), (ctypes.c_int64 * len(shape))(*shape), len(shape)
 
 
 def load() -> Monitor:

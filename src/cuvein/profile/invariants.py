@@ -160,6 +160,9 @@ def _dangling_sites(profile: LaunchProfile) -> Iterator[str]:
         if parent >= len(launch.allocations) or launch.allocations[parent].parent is not None:
             yield f"allocation {index} lies in allocation {parent}, which is no allocation of its own"
     for site in launch.sites:
+        for other in (site.forward, site.caller):
+            if other is not None and other >= sites:
+                yield f"a call site names call site {other}, but there are {sites}"
         for frame in site.native:
             if frame.module is not None and frame.module >= modules:
                 yield f"a call names file {frame.module}, but there are {modules}"

@@ -138,6 +138,9 @@ class CallSite(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ``python`` and ``native`` are the calls, innermost first, ``ranges`` the NVTX ranges that the thread had
     pushed (``"name"`` or ``"domain@name"``), outermost first, and ``operators`` the operators and backward
     functions of PyTorch that were running, outermost first. ``note`` says what is missing.
+
+    In a backward pass of PyTorch, ``forward`` is the call in the forward pass whose gradient was computed and
+    ``caller`` the call that started the pass: indices into ``launch.sites``, ``None`` where not known.
     """
 
     python: list[PythonFrame]
@@ -145,6 +148,8 @@ class CallSite(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ranges: list[str]
     operators: list[str]
     note: str | None = None
+    forward: Count | None = None
+    caller: Count | None = None
 
 
 class Allocation(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

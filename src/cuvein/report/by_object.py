@@ -11,7 +11,7 @@ from rich.text import Text
 
 from cuvein.report import numbers, style
 from cuvein.report.listing import Listing, Row, Section
-from cuvein.report.origins import origin_document, origin_text
+from cuvein.report.origins import by_or_at, origin_document, origin_text
 from cuvein.report.summary import access_of, labels_of, summarise
 from cuvein.report.tally import Tally
 from cuvein.source import short, traffic_of
@@ -153,9 +153,10 @@ def _section(group: ObjectGroup, whole: int) -> Section:
     ]
     ordered = sorted(rows, key=lambda row: (-row[0], row[1].name))
     details = [Text(f"{launches}, {_footprint(group)}", "dim")]
-    made = origin_text(data_object.origin)
-    if made:
-        details.insert(0, Text(f"made at {made}"))
+    origin = data_object.origin
+    made = origin_text(origin)
+    if origin is not None and made:
+        details.insert(0, Text(f"made {by_or_at(origin)} {made}"))
     return Section(heading, details, [row for _, row in ordered])
 
 

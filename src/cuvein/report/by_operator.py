@@ -11,7 +11,7 @@ from rich.text import Text
 
 from cuvein.report import numbers, style
 from cuvein.report.listing import Listing, Row, Section, kind_name
-from cuvein.report.origins import launches_text, origin_document, origin_text
+from cuvein.report.origins import by_or_at, launches_text, origin_document, origin_text
 from cuvein.report.summary import access_of, labels_of, summarise
 from cuvein.report.tally import AccessKind, Tally
 from cuvein.source import launched_at, short, traffic_of
@@ -168,11 +168,13 @@ def _section(group: OperatorGroup, whole: int) -> Section:
         Text(f"{launches_text(launches)} of {', '.join(names)}{more}", "dim"),
     ]
     for origin, count in group.launched.most_common(_PLACES):
-        place = origin.place if origin else None
-        if place is not None and (group.operators or origin_text(origin) != str(place)):
-            ranges = f", in {' / '.join(origin.ranges)}" if origin and origin.ranges else ""
+        if origin is None or origin.place is None:
+            continue
+        if group.operators or origin_text(origin) != str(origin.place):
+            ranges = f", in {' / '.join(origin.ranges)}" if origin.ranges else ""
             times = f", {launches_text(count)}" if len(group.launched) > 1 else ""
-            details.append(Text(style.printable(f"launched at {place}{ranges}{times}")))
+            word = by_or_at(origin)
+            details.append(Text(style.printable(f"launched {word} {origin.where}{ranges}{times}")))
     for title, size in group.objects.most_common(_OBJECTS):
         details.append(Text(f"{numbers.amount(size)} in {style.printable(title)}", "dim"))
     return Section(heading, details, _rows(group))

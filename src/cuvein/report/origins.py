@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from cuvein.source import Origin
 
-__all__ = ["launched_lines", "launches_text", "origin_document", "origin_text"]
+__all__ = ["by_or_at", "launched_lines", "launches_text", "origin_document", "origin_text"]
 
 _SHOWN = 3
 
@@ -20,12 +20,17 @@ def origin_text(origin: Origin | None) -> str:
     """Write a place with its operator and NVTX ranges; empty when nothing is known."""
     if origin is None:
         return ""
-    parts = [str(origin.place)] if origin.place is not None else []
+    parts = [origin.where] if origin.place is not None else []
     if origin.operator is not None:
         parts.append(origin.operator)
     if origin.ranges:
         parts.append(f"in {' / '.join(origin.ranges)}")
     return style.printable(", ".join(parts))
+
+
+def by_or_at(origin: Origin) -> str:
+    """Give the word between ``launched`` and the place."""
+    return "at" if origin.role == "call" else "by"
 
 
 def launches_text(number: int) -> str:
@@ -37,12 +42,12 @@ def launched_lines(launched: Counter[Origin]) -> list[str]:
     """Write where launches come from, those with most first; nothing when it was not recorded."""
     texts: dict[str, int] = {}
     for origin, launches in launched.most_common():
-        text = origin_text(origin) or "a place that is not known"
+        text = f"{by_or_at(origin)} {origin_text(origin) or 'a place that is not known'}"
         texts[text] = texts.get(text, 0) + launches
     lines = []
     for text, launches in list(texts.items())[:_SHOWN]:
         times = f" ({launches_text(launches)})" if len(texts) > 1 else ""
-        lines.append(f"launched at {text}{times}")
+        lines.append(f"launched {text}{times}")
     if len(texts) > _SHOWN:
         lines.append(f"and at {len(texts) - _SHOWN} other places")
     return lines
@@ -57,6 +62,7 @@ def origin_document(origin: Origin | None) -> dict[str, Any] | None:
         "file": place.file if place else None,
         "line": place.line if place else None,
         "function": place.function if place else None,
+        "role": origin.role,
         "operators": list(origin.operators),
         "ranges": list(origin.ranges),
         "note": origin.note,

@@ -34,13 +34,17 @@ class _Pointer:
 
 
 class ndarray:  # noqa: N801
-    def __init__(self, shape: tuple[int, ...], memory: _Memory, base: Any = None) -> None:
-        self.shape, self.base, self.data, self.dtype = shape, base, _Pointer(memory), "float32"
+    def __init__(self, shape: tuple[int, ...], memory: _Memory | None = None, base: Any = None) -> None:
+        self.shape, self.base, self.dtype = shape, base, "float32"
         self.nbytes = 4 * math.prod(shape)
+        # As in CuPy, the array knows what it is before it has its memory.
+        self.data: _Pointer | None = None
+        self.data = _Pointer(memory or _Memory(self.nbytes))
 
     def view(self, *shape: int) -> ndarray:
+        assert self.data is not None
         return ndarray(shape, self.data.mem, self)
 
 
 def empty(*shape: int) -> ndarray:
-    return ndarray(shape, _Memory(4 * math.prod(shape)))
+    return ndarray(shape)

@@ -21,6 +21,10 @@ class dtype:  # noqa: N801
     def __init__(self, name: str, size: int) -> None:
         self.name, self.size = name, size
 
+    @property
+    def itemsize(self) -> int:
+        return self.size
+
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
@@ -43,9 +47,45 @@ class _Block:
         _gpu_trace.MemoryDeallocationCallbacks.fire_callbacks(self.address)
 
 
+class Node:
+    """A node of the graph of the backward pass, with what it has saved."""
+
+    _raw_saved_result: Any = None
+
+    def __init__(self, number: int, *inputs: Node, saved: Any = None, shape: tuple[int, ...] = ()) -> None:
+        self.number, self.saved, self.asked = number, saved, 0
+        self.next_functions = [*((each, 0) for each in inputs), (None, 0)]
+        self._input_metadata = [Metadata(shape, float32)]
+
+    def name(self) -> str:
+        return "SoftmaxBackward0"
+
+    def _sequence_nr(self) -> int:
+        return self.number
+
+    @property
+    def _saved_result(self) -> Any:
+        self.asked += 1
+        return self.saved
+
+
+class Metadata:
+    def __init__(self, shape: tuple[int, ...], kind: dtype) -> None:
+        self.shape, self.dtype = shape, kind
+
+
 class Tensor:
     is_cuda = True
     layout = strided
+    grad_fn: Node | None = None
+    _base: Tensor | None = None
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.grad_fn is None
+
+    def _is_view(self) -> bool:
+        return self._base is not None
 
     def __init__(self, shape: tuple[int, ...], kind: dtype, block: _Block, offset: int = 0) -> None:
         self.shape, self.dtype, self._block, self._offset = shape, kind, block, offset
@@ -57,7 +97,9 @@ class Tensor:
         return self.dtype.size
 
     def view(self, *shape: int) -> Tensor:
-        return type(self)(shape, self.dtype, self._block)
+        view = type(self)(shape, self.dtype, self._block)
+        view._base = self._base or self
+        return view
 
     def __getitem__(self, index: int) -> Tensor:
         return type(self)(self.shape[1:], self.dtype, self._block, index)
@@ -83,6 +125,22 @@ class _C:
     reuse: int | None = None
     active = False
     DisableTorchFunction = nullcontext
+    node: Node | None = None
+    task = -1
+    hooks: Any = None
+
+    class _autograd:  # noqa: N801
+        @staticmethod
+        def _top_saved_tensors_default_hooks(ignore_is_tracing: bool) -> Any:
+            return _C.hooks
+
+    @staticmethod
+    def _current_autograd_node() -> Node | None:
+        return _C.node
+
+    @staticmethod
+    def _current_graph_task_id() -> int:
+        return _C.task
 
     @staticmethod
     def _activate_gpu_trace() -> None:

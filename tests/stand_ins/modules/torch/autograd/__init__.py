@@ -1,0 +1,1 @@
+"""Where PyTorch starts backward passes."""
