@@ -90,7 +90,7 @@ const Distribution& Distributions::of(const Access& access) {
                             << 16;
   const uint64_t hash = mix(static_cast<uint64_t>(access.stride) ^
                             static_cast<uint64_t>(access.active) << 20 ^ static_cast<uint64_t>(rest) << 36);
-  Memo& memo = memo_[hash & (kMemo - 1)];
+  Memo& memo = memo_[hash >> (64 - kMemoBits)];  // all of the key has a say in the high bits
   if (memo.stride != access.stride || memo.active != access.active || memo.rest != rest) {
     memo.stride = access.stride;
     memo.active = access.active;

@@ -34,14 +34,14 @@ class DistinctValues {
 
 class Distributions {
  public:
-  Distributions() : memo_(kMemo), filter_(size_t{1} << kFilterBits) {}
+  Distributions() : memo_(size_t{1} << kMemoBits), filter_(size_t{1} << kFilterBits) {}
 
   // The access's layout is not needed for it and not set.
   const Distribution& of(const Access& access);
 
  private:
   // Accesses with a constant stride repeat themselves: all that matters of the address are its low bits.
-  static constexpr size_t kMemo = 1024;
+  static constexpr unsigned kMemoBits = 10;
   struct Memo {
     int64_t stride = 0;
     uint32_t active = 0;  // 0: free
