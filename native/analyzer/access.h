@@ -29,6 +29,15 @@ using PartialSyncs = std::vector<PartialSync>;
 
 class AsyncCopies;
 
+// What orders an access among others of its block, as the block's barrier clocks tell it.
+struct Stamp {
+  const PartialSyncs* partial_syncs;  // of the warp since its last full one, or null
+  uint32_t barrier;                   // number of the last block barrier that the warp passed, 0: none
+  uint32_t clock;                     // barrier clock of the warp
+  uint32_t events;                    // barriers and syncs of the warp so far
+  uint32_t full_sync;                 // the last of them that covered every lane
+};
+
 struct Access {
   uint64_t address;  // as in the record
   int64_t stride;    // the record's value
@@ -36,15 +45,10 @@ struct Access {
   const unsigned char* addresses;  // per lane, after the record's form
   const uint8_t* sizes;            // per lane, or null: `size` for all
   Launch* launch;
-  const AsyncCopies* async_copies;    // of the block, or null; set while it is applied to shared memory
-  const PartialSyncs* partial_syncs;  // of the warp since its last full one, or null
+  const AsyncCopies* async_copies;  // of the block, or null; set while it is applied to shared memory
+  Stamp stamp;
   uint32_t active;
-  uint32_t node;       // of a barrier: its number
-  uint32_t barrier;    // number of the last block barrier that the warp passed, 0: none
-  uint32_t clock;      // barrier clock of the warp
-  uint32_t events;     // barriers and syncs of the warp so far
-  uint32_t full_sync;  // the last of them that covered every lane
-  RecordKind kind;
+  uint32_t node;
   AddressForm form;
   Space space;
   AccessType type;
@@ -75,6 +79,35 @@ struct Access {
   unsigned lane_size(unsigned lane) const { return sizes != nullptr ? sizes[lane] : size; }
   uint64_t who() const { return block << 10 | static_cast<uint64_t>(warp) << 5; }
 };
+
+// An access as its record tells it; node and layout are not known yet.
+inline Access access_of(const RecordHeader& record, Launch& launch) {
+  const unsigned char* const behind = reinterpret_cast<const unsigned char*>(&record + 1);
+  Access access;
+  access.address = record.address;
+  access.stride = record.value;
+  access.block = record.block;
+  access.addresses = record.form != AddressForm::kAffine ? behind : nullptr;
+  access.sizes = record.flags & kRecordFlagLaneSizes
+                     ? behind + record_bytes(record.form, 0) - sizeof(RecordHeader)
+                     : nullptr;
+  access.launch = &launch;
+  access.async_copies = nullptr;
+  access.stamp = {};
+  access.active = record.active;
+  access.node = 0;
+  access.form = record.form;
+  access.space = record.space;
+  access.type = record.type;
+  access.size = record.size;
+  access.warp = record.warp;
+  access.first = static_cast<uint8_t>(__builtin_ctz(record.active));
+  access.layout = Layout::kOverlapping;
+  access.copies = record.space == Space::kShared && record.type == AccessType::kWrite &&
+                  (record.flags & kRecordFlagAsync) != 0;
+  access.split = false;
+  return access;
+}
 
 // Calls visit(lane) for each lane of the mask, lowest first.
 template <typename Visit>

@@ -30,18 +30,18 @@ void AsyncCopies::commit(unsigned index, uint32_t active) {
   });
 }
 
-void AsyncCopies::wait(const Access& access, uint64_t pending) {
+void AsyncCopies::wait(unsigned warp, uint32_t active, uint64_t pending, const Stamp& stamp) {
   if (pending >= kGroupsKept) {
     set_unknown();
     return;
   }
-  each_lane(access.active, [&](unsigned number) {
-    Lane& lane = warps_[access.warp].lanes[number];
+  each_lane(active, [&](unsigned number) {
+    Lane& lane = warps_[warp].lanes[number];
     if (lane.groups.size() <= pending) return;
     const uint32_t before = lane.groups[lane.groups.size() - 1 - pending];
     const uint32_t known = lane.waits.empty() ? lane.forgotten : lane.waits.back().before;
     if (before <= known) return;
-    lane.waits.push_back({before, access.clock, access.events});
+    lane.waits.push_back({before, stamp.clock, stamp.events});
     if (lane.waits.size() >= 2 * kWaitsKept) lane.forgotten = lane.waits[kWaitsKept - 1].before;
     keep_last(lane.waits, kWaitsKept);
   });

@@ -16,9 +16,9 @@ class AsyncCopies {
  public:
   explicit AsyncCopies(uint32_t threads) : warps_((threads + 31) / 32) {}
 
-  // Takes the records of the block in stream order; `access` is stamped with the warp's clocks.
+  // Takes the records of the block in stream order; `stamp`: the warp's clocks.
   void commit(unsigned warp, uint32_t active);
-  void wait(const Access& access, uint64_t pending);
+  void wait(unsigned warp, uint32_t active, uint64_t pending, const Stamp& stamp);
   // From here on copies may be waited for by means that are not followed.
   void set_unknown() { unknown_ = true; }
 

@@ -155,19 +155,19 @@ void BlockClocks::other(unsigned index, uint32_t active) {
   if (warp.waiting & active || !warp.pending.empty()) pass(index, active);
 }
 
-void BlockClocks::stamp(Access& access, std::deque<PartialSyncs>& snapshots, uint64_t round) {
-  Warp& warp = warps_[access.warp];
-  access.barrier = warp.barrier;
-  access.clock = warp.clock;
-  access.events = warp.events;
-  access.full_sync = warp.full_sync;
+void BlockClocks::stamp(unsigned index, std::deque<PartialSyncs>& snapshots, uint64_t round, Stamp* stamp) {
+  Warp& warp = warps_[index];
+  stamp->barrier = warp.barrier;
+  stamp->clock = warp.clock;
+  stamp->events = warp.events;
+  stamp->full_sync = warp.full_sync;
   if (warp.partial.empty()) return;
   if (warp.snapshot == nullptr || warp.snapshot_round != round) {
     snapshots.push_back(warp.partial);
     warp.snapshot = &snapshots.back();
     warp.snapshot_round = round;
   }
-  access.partial_syncs = warp.snapshot;
+  stamp->partial_syncs = warp.snapshot;
 }
 
 }  // namespace cuvein

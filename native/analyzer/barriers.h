@@ -36,9 +36,9 @@ class BlockClocks {
   void exit(unsigned warp, uint32_t active);
   void other(unsigned warp, uint32_t active);
 
-  // Fills in what an access needs to know. Lists of partial syncs are kept in `snapshots`, which lives as
-  // long as the round of this number.
-  void stamp(Access& access, std::deque<PartialSyncs>& snapshots, uint64_t round);
+  // Fills in what an access of the warp needs to know. Lists of partial syncs are kept in `snapshots`, which
+  // lives as long as the round of this number.
+  void stamp(unsigned warp, std::deque<PartialSyncs>& snapshots, uint64_t round, Stamp* stamp);
 
  private:
   struct PendingSync {

@@ -1,7 +1,7 @@
 #include "analyzer/engine.h"
 
 #include <algorithm>
-#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyzer/batch.h"
 #include "analyzer/launch.h"
 #include "analyzer/validation.h"
 #include "analyzer/worker.h"
@@ -21,49 +22,44 @@ namespace cuvein {
 
 namespace {
 
-// A batch is cut into stretches of about this many records: what one worker alone takes through all steps
-// while it is in the cache, and the grain in which several share out a batch.
-constexpr unsigned kStretch = Worker::kRecordsOfAStretch;
-constexpr size_t kBatchPerWorker = size_t{1} << 18;
+constexpr size_t kBatchPerWorker = size_t{1} << 17;
 constexpr size_t kSmallestBatch = size_t{1} << 20;
 constexpr size_t kLargestBatch = size_t{16} << 20;
+// What a batch may take beyond its size, so that a piece of this size fits at once.
+constexpr size_t kRoom = size_t{1} << 20;
 constexpr unsigned kSlicesPerWorker = 4;
-// Waking a team takes longer than this many records.
-constexpr unsigned kLittle = 512;
 
-struct Stretch {
-  size_t offset;
-  unsigned records;
+// Adds the time that it lives.
+class Timer {
+ public:
+  explicit Timer(double* seconds) : seconds_(*seconds) {}
+  ~Timer() { seconds_ += std::chrono::duration<double>(Clock::now() - from_).count(); }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double& seconds_;
+  const Clock::time_point from_ = Clock::now();
 };
-
-struct Batch {
-  explicit Batch(size_t capacity) : records(new unsigned char[capacity]) {}
-
-  std::unique_ptr<unsigned char[]> records;
-  size_t bytes = 0;
-  std::vector<Stretch> stretches;
-  OpenLaunches launches;
-};
-
-// new[] aligns to 16 bytes, which is what records need.
-static_assert(alignof(std::max_align_t) >= alignof(RecordHeader));
 
 }  // namespace
 
-class Engine::Implementation {
+class Engine::Implementation final : public Steps {
  public:
   explicit Implementation(unsigned workers)
-      : capacity_(std::min(kLargestBatch, std::max(kSmallestBatch, workers * kBatchPerWorker))),
-        filling_(capacity_),
-        working_(capacity_),
-        team_(workers) {
+      : size_(std::min(kLargestBatch, std::max(kSmallestBatch, workers * kBatchPerWorker))),
+        capacity_(size_ + kRoom) {
+    const unsigned slices = workers == 1 ? 1 : workers * kSlicesPerWorker;
     for (unsigned number = 0; number < workers; ++number)
       workers_.push_back(std::make_unique<Worker>(number, workers));
-    const unsigned slices = workers == 1 ? 1 : workers * kSlicesPerWorker;
-    for (unsigned i = 0; i < slices; ++i) slices_.emplace_back(workers);
+    for (unsigned i = 0; i < Workers::kBatches; ++i)
+      batches_.push_back(std::make_unique<Batch>(capacity_, workers, slices));
+    team_ = std::make_unique<Workers>(workers, slices, *this);
+    fill_next();
   }
 
-  ~Implementation() {
+  ~Implementation() override {
     try {
       finish();
     } catch (...) {  // nobody is left to be told
@@ -72,7 +68,7 @@ class Engine::Implementation {
 
   void begin(const LaunchShape& shape) {
     demand_whole();
-    auto launch = std::make_unique<Launch>(shape, team_.count());
+    auto launch = std::make_unique<Launch>(shape, team_->count());
     if (!launches_.emplace(shape.sequence, std::move(launch)).second)
       throw std::invalid_argument("launch " + std::to_string(shape.sequence) +
                                   " has begun already; end it before it begins anew");
@@ -103,37 +99,48 @@ class Engine::Implementation {
       launches_.erase(found);
       demand_whole();
     }
+    const Timer timer(&times_.ending);
     Graph graph = launch.graph();
     // Each worker cleans what it used; it is much for large launches only.
-    if (team_.count() > 1 && launch.large()) {
-      team_.start([&launch](unsigned worker) { launch.drop_part(worker); });
-      team_.wait();
-    }
+    if (team_->count() > 1 && launch.large())
+      team_->each([&launch](unsigned worker) { launch.drop_part(worker); });
     launches_.erase(found);
     return graph;
   }
 
   const std::string& refused() const { return refused_; }
+  std::vector<WorkerTimes> worker_times() { return team_->times(); }
+  const CallerTimes& caller_times() const { return times_; }
 
  private:
   bool take(const unsigned char* records, size_t bytes) {
-    if (!validate(records, bytes)) return false;
-    for (Launch* launch : synchronising_) launch->synchronises.store(true, std::memory_order_relaxed);
+    if (filling_->bytes >= size_) submit();
+    // What has room is copied while it is checked, and is at hand for that; else all is checked first.
+    const bool fits = bytes <= capacity_ - filling_->bytes;
+    {
+      const Timer timer(&times_.checking);
+      if (!validate(records, bytes, fits ? filling_->records.get() + filling_->bytes : nullptr)) return false;
+      for (Launch* launch : synchronising_) launch->synchronises.store(true, std::memory_order_relaxed);
+    }
     for (size_t i = 0; i < incoming_.size();) {
-      // As many stretches as fit, in one copy.
+      // As many stretches as fit.
       const size_t from = incoming_[i].offset;
-      const size_t room = capacity_ - filling_.bytes;
+      const size_t room = capacity_ - filling_->bytes;
       size_t to = from;
       for (; i < incoming_.size(); ++i) {
         const size_t end = i + 1 < incoming_.size() ? incoming_[i + 1].offset : bytes;
         if (end - from > room) break;
-        add_stretch(filling_.bytes + (incoming_[i].offset - from), incoming_[i].records);
+        filling_->add({filling_->bytes + (incoming_[i].offset - from), incoming_[i].records});
         to = end;
       }
-      std::memcpy(filling_.records.get() + filling_.bytes, records + from, to - from);
-      filling_.bytes += to - from;
+      if (!fits) {
+        const Timer timer(&times_.checking);
+        std::memcpy(filling_->records.get() + filling_->bytes, records + from, to - from);
+      }
+      filling_->bytes += to - from;
       if (i < incoming_.size()) submit();
     }
+    if (filling_->bytes >= size_) submit();
     return true;
   }
 
@@ -143,180 +150,159 @@ class Engine::Implementation {
   void fail() noexcept {
     failure_ = std::current_exception();
     try {
-      team_.wait();
+      team_->wait();
     } catch (...) {  // the same shortage
     }
-    filling_.bytes = 0;
-    filling_.stretches.clear();
+    filling_->clear();
   }
 
   void demand_whole() const {
     if (failure_ != nullptr) std::rethrow_exception(failure_);
   }
 
-  // Checks all records and cuts them into stretches. Sets incoming_ and synchronising_, nothing else.
-  bool validate(const unsigned char* records, size_t bytes) {
+  // Checks all records, copies them to `to` unless it is null, and cuts them into stretches. Sets incoming_
+  // and synchronising_, nothing else.
+  bool validate(const unsigned char* records, size_t bytes, unsigned char* to) {
     refused_.clear();
     incoming_.clear();
     synchronising_.clear();
-    const Launch* launch = nullptr;
-    uint32_t sequence = 0;
-    unsigned count = kStretch;
+    Validation validation(launches_);
     for (size_t at = 0; at < bytes;) {
-      if (bytes - at < kRecordUnit) return false;
-      const RecordHeader& record = *reinterpret_cast<const RecordHeader*>(records + at);
-      const size_t length = size_t{record.length} * kRecordUnit;
-      if (length == 0 || length > bytes - at) return false;
-      if (record.kind != RecordKind::kPadding) {
-        if (length < sizeof(RecordHeader)) return false;
-        if (launch == nullptr || record.launch != sequence) {
-          sequence = record.launch;
-          const auto found = launches_.find(sequence);
-          if (found == launches_.end()) return false;
-          launch = found->second.get();
-        }
-        if (!valid(record, launch->geometry())) {
-          refused_ = describe(record);
+      const size_t from = at;
+      unsigned count = 0;
+      for (; count < kRecordsOfAStretch && at < bytes; ++count) {
+        const RecordHeader& record = *reinterpret_cast<const RecordHeader*>(records + at);
+        if (!validation.valid(record, bytes - at)) {
+          refused_ = validation.refused();
           return false;
         }
         if (record.kind == RecordKind::kBlockBarrier || record.kind == RecordKind::kWarpSync)
-          note_synchronising(sequence);
+          note_synchronising(validation.launch());
+        at += record.length * kRecordUnit;
       }
-      if (count == kStretch) {
-        incoming_.push_back({at, 0});
-        count = 0;
-      }
-      ++count;
-      ++incoming_.back().records;
-      at += length;
+      incoming_.push_back({from, count});
+      if (to != nullptr) std::memcpy(to + from, records + from, at - from);
     }
     return true;
   }
 
-  void note_synchronising(uint32_t sequence) {
-    Launch* launch = launches_.find(sequence)->second.get();
+  void note_synchronising(Launch* launch) {
     if (launch->synchronises.load(std::memory_order_relaxed)) return;
     if (std::find(synchronising_.begin(), synchronising_.end(), launch) == synchronising_.end())
       synchronising_.push_back(launch);
   }
 
-  void add_stretch(size_t offset, unsigned records) {
-    std::vector<Stretch>& stretches = filling_.stretches;
-    if (!stretches.empty() && stretches.back().records + records <= kStretch)
-      stretches.back().records += records;
-    else
-      stretches.push_back({offset, records});
-  }
-
-  // Hands the batch to the team, as soon as it is through with the one before.
+  // Hands the batch to the team and waits until there is another one to fill.
   void submit() {
-    team_.wait();
-    filling_.launches.clear();
-    for (const auto& [sequence, launch] : launches_) filling_.launches.emplace_back(sequence, launch.get());
-    std::swap(filling_, working_);
-    filling_.bytes = 0;
-    filling_.stretches.clear();
-    ++round_;
-    next_slice_ = 0;
-    if (little(working_))
-      work_alone();
-    else
-      team_.start([this](unsigned worker) { work(worker); });
+    filling_->launches.clear();
+    for (const auto& [sequence, launch] : launches_) filling_->launches.emplace_back(sequence, launch.get());
+    filling_->round = ++round_;
+    if (filling_->little()) {
+      wait();
+      const Timer timer(&times_.analysing);
+      work_alone(*filling_);
+      filling_->clear();
+    } else {
+      team_->submit();
+      const Timer timer(&times_.waiting);
+      fill_next();
+    }
   }
 
-  static bool little(const Batch& batch) {
-    unsigned records = 0;
-    for (const Stretch& stretch : batch.stretches) {
-      records += stretch.records;
-      if (records > kLittle) return false;
-    }
-    return true;
+  void fill_next() {
+    filling_ = batches_[team_->next()].get();
+    filling_->clear();
   }
 
-  // One thread does all workers' parts, one after another. Programs with many small launches live on this.
-  void work_alone() {
-    Slice& slice = slices_.front();
-    for (const std::unique_ptr<Worker>& worker : workers_) worker->start_round();
-    for (size_t i = 0; i < working_.stretches.size(); ++i) {
-      slice.clear();
-      workers_.front()->decode(working_.records.get() + working_.stretches[i].offset, stretch_end(i),
-                               working_.launches, slice);
-      for (const std::unique_ptr<Worker>& worker : workers_) worker->by_block(slice, round_);
-      for (const std::unique_ptr<Worker>& worker : workers_) worker->by_address(slice);
-      if (workers_.size() > 1) settle_split_lanes();
-    }
+  void wait() {
+    const Timer timer(&times_.waiting);
+    team_->wait();
   }
 
   void finish() {
-    if (filling_.bytes != 0) submit();
-    team_.wait();
+    if (filling_->bytes != 0) submit();
+    wait();
   }
 
-  const unsigned char* stretch_end(size_t stretch) const {
-    return working_.records.get() + (stretch + 1 < working_.stretches.size()
-                                         ? working_.stretches[stretch + 1].offset
-                                         : working_.bytes);
-  }
-
-  void work(unsigned number) {
-    Worker& worker = *workers_[number];
-    const unsigned char* records = working_.records.get();
-    const size_t stretches = working_.stretches.size();
-    if (workers_.size() == 1) {
-      work_alone();
-      return;
+  // One thread does all workers' parts, one after another. Programs with many small launches live on this.
+  void work_alone(Batch& batch) {
+    Slice& slice = batch.slices.front();
+    for (size_t number = 0; number < workers_.size(); ++number) {
+      workers_[number]->start_round(&batch.of(number).snapshots, batch.round);
+      batch.of(number).split.clear();
     }
-    team_.together([&] {
-      for (size_t i; (i = next_slice_.fetch_add(1)) < slices_.size();) {
-        slices_[i].clear();
-        const size_t from = stretches * i / slices_.size(), to = stretches * (i + 1) / slices_.size();
-        if (from != to)
-          worker.decode(records + working_.stretches[from].offset, stretch_end(to - 1), working_.launches,
-                        slices_[i]);
-      }
-    });
-    team_.together([&] {
-      worker.start_round();
-      for (Slice& slice : slices_) worker.by_block(slice, round_);
-    });
-    team_.together([&] {
-      for (Slice& slice : slices_) worker.by_address(slice);
-    });
-    if (number == 0) settle_split_lanes();
+    for (size_t i = 0; i < batch.stretches.size(); ++i) {
+      const Batch::Records records = batch.records_of(i, i + 1);
+      slice.start(records.begin, batch.launches);
+      workers_.front()->decode(records.end, slice);
+      for (const std::unique_ptr<Worker>& worker : workers_)
+        if (workers_.size() > 1) worker->by_block(slice);
+      for (size_t number = 0; number < workers_.size(); ++number)
+        workers_[number]->by_address(slice, batch.of(number).split);
+    }
+    settle_split_lanes(0, batch);
+  }
+
+  // One worker alone does all when it is to decode.
+  void decode(unsigned number, unsigned place, unsigned slice_number) override {
+    Batch& batch = *batches_[place];
+    if (workers_.size() == 1) return work_alone(batch);
+    Slice& slice = batch.slices[slice_number];
+    const Batch::Records records = batch.records_of(slice_number);
+    slice.start(records.begin, batch.launches);
+    workers_[number]->decode(records.end, slice);
+  }
+
+  void by_block(unsigned number, unsigned place) override {
+    Batch& batch = *batches_[place];
+    if (workers_.size() == 1) return;
+    workers_[number]->start_round(&batch.of(number).snapshots, batch.round);
+    for (Slice& slice : batch.slices) workers_[number]->by_block(slice);
+  }
+
+  void by_address(unsigned number, unsigned place) override {
+    Batch& batch = *batches_[place];
+    if (workers_.size() == 1) return;
+    std::vector<SplitLane>& split = batch.of(number).split;
+    split.clear();
+    for (Slice& slice : batch.slices) workers_[number]->by_address(slice, split);
+  }
+
+  void close(unsigned number, unsigned place) override {
+    if (workers_.size() != 1) settle_split_lanes(number, *batches_[place]);
   }
 
   // Counts of lanes whose bytes were divided among workers: once for each edge, whoever saw it.
-  void settle_split_lanes() {
+  void settle_split_lanes(unsigned number, Batch& batch) {
     std::vector<SplitLane> all;
-    for (const std::unique_ptr<Worker>& worker : workers_) {
-      all.insert(all.end(), worker->split_lanes().begin(), worker->split_lanes().end());
-      worker->split_lanes().clear();
+    for (unsigned worker = 0; worker < workers_.size(); ++worker) {
+      const std::vector<SplitLane>& split = batch.of(worker).split;
+      all.insert(all.end(), split.begin(), split.end());
     }
     const auto order = [](const SplitLane& lane) {
-      return std::make_tuple(lane.access, lane.lane, lane.edge);
+      return std::make_tuple(lane.record, lane.lane, lane.edge);
     };
     std::sort(all.begin(), all.end(),
               [&](const SplitLane& a, const SplitLane& b) { return order(a) < order(b); });
     all.erase(std::unique(all.begin(), all.end(),
                           [&](const SplitLane& a, const SplitLane& b) { return order(a) == order(b); }),
               all.end());
-    for (const SplitLane& lane : all)
-      lane.access->launch->counts(0).edges.add(lane.access->node, lane.edge, 0, 1, 0);
+    for (const SplitLane& lane : all) lane.launch->counts(number).edges.add(lane.node, lane.edge, 0, 1, 0);
   }
 
-  const size_t capacity_;
-  Batch filling_, working_;
+  const size_t size_, capacity_;  // of a batch: when it is handed over, and what it can hold
   std::vector<Stretch> incoming_;
   std::vector<Launch*> synchronising_;
   std::string refused_;
+  CallerTimes times_;
   std::vector<std::unique_ptr<Worker>>
       workers_;  // before the launches, whose shadows lie in the workers' pools
-  std::unordered_map<uint32_t, std::unique_ptr<Launch>> launches_;
-  std::vector<Slice> slices_;
-  std::atomic<size_t> next_slice_{0};
+  LaunchesBySequence launches_;
+  std::vector<std::unique_ptr<Batch>> batches_;
+  Batch* filling_ = nullptr;
   uint64_t round_ = 0;
   std::exception_ptr failure_;
-  Workers team_;  // last: its threads use all of the above
+  std::unique_ptr<Workers> team_;  // last: its threads use all of the above
 };
 
 Engine::Engine(unsigned workers)
@@ -336,6 +322,10 @@ bool Engine::consume(const void* records, size_t bytes) {
 }
 
 const std::string& Engine::refused() const { return implementation_->refused(); }
+
+std::vector<WorkerTimes> Engine::worker_times() { return implementation_->worker_times(); }
+
+CallerTimes Engine::caller_times() const { return implementation_->caller_times(); }
 
 Graph Engine::end(uint32_t launch) { return implementation_->end(launch); }
 

@@ -27,6 +27,22 @@ struct LaunchShape {
   std::vector<AllocationRange> allocations;
 };
 
+// What a worker has spent its time on, in seconds.
+struct WorkerTimes {
+  double decode = 0, by_block = 0, by_address = 0;  // the steps, see docs/engine.md
+  double cleaning = 0;                              // shadow memory of launches that have ended
+  double waiting = 0;                               // for other workers
+  double starved = 0;                               // nothing was handed over
+};
+
+// The same of the thread that calls the engine.
+struct CallerTimes {
+  double checking = 0;   // and copying records
+  double analysing = 0;  // what is too little to be handed over
+  double waiting = 0;    // for the workers
+  double ending = 0;     // adding up what the workers have counted
+};
+
 class Engine {
  public:
   explicit Engine(unsigned workers);  // 0: one for each processor
@@ -48,6 +64,10 @@ class Engine {
   // open. Like consume, it throws what stopped the analysis of records consumed before: std::bad_alloc,
   // std::length_error.
   Graph end(uint32_t launch);
+
+  // Since the engine was made. One for each worker.
+  std::vector<WorkerTimes> worker_times();
+  CallerTimes caller_times() const;
 
  private:
   class Implementation;

@@ -31,9 +31,11 @@ constexpr uint64_t kOlder = 4;    // a barrier, or a change of block, lies betwe
 constexpr uint64_t kAsync = 8;
 constexpr uint64_t kHistory = kWrote | kSeveral | kOlder;
 
+constexpr uint64_t pack_clocks(uint32_t clock, uint32_t events) {
+  return static_cast<uint64_t>(clock) << 24 | static_cast<uint64_t>(events) << 4;
+}
 constexpr uint64_t pack_what(uint32_t node, uint32_t clock, uint32_t events) {
-  return static_cast<uint64_t>(node + 1) << 44 | static_cast<uint64_t>(clock) << 24 |
-         static_cast<uint64_t>(events) << 4;
+  return static_cast<uint64_t>(node + 1) << 44 | pack_clocks(clock, events);
 }
 constexpr uint32_t node_plus_one(uint64_t what) { return static_cast<uint32_t>(what >> 44) & 0x7ffff; }
 constexpr uint32_t clock_of(uint64_t what) { return static_cast<uint32_t>(what >> 24) & kMaxClock; }

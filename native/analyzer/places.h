@@ -27,30 +27,59 @@ inline bool scattered(const Access& access) {
   return (low_bits & (access.size - 1u)) == 0;
 }
 
-// Lanes of a decoded access (its place in the slice) that a worker looks after.
-struct Share {
-  uint32_t access;
-  uint32_t lanes;
+// What is done with a share.
+enum class Way : uint8_t {
+  kWhole,        // an access, or the lanes of it that the worker looks after
+  kWholePlaced,  // the same, with a place
+  kSingles,      // lanes that are taken one by one, with a place each
 };
+
+// What a worker has to do with a record, and what decoding it has found out, so that it is not read again
+// where that can be helped.
+struct Share {
+  uint32_t record;  // in units from the first record of the slice
+  uint32_t lanes;
+  uint32_t stamp;   // place among the slice's stamps plus one, 0: none
+  uint32_t detail;  // of an access: node << 12 | log2 of the size << 6 | split << 4 | layout << 2 | way
+
+  // What is known of an access from the start. The logarithm is right where the size is a power of two.
+  void describe(const Access& access) {
+    detail = access.node << 12 | static_cast<uint32_t>(__builtin_ctz(access.size)) << 6 |
+             static_cast<uint32_t>(access.layout) << 2;
+  }
+  void set_split() { detail |= 1u << 4; }
+
+  uint32_t node() const { return detail >> 12; }
+  unsigned size_shift() const { return detail >> 6 & 7; }
+  bool split() const { return (detail >> 4 & 1) != 0; }
+  Layout layout() const { return static_cast<Layout>(detail >> 2 & 3); }
+  Way way() const { return static_cast<Way>(detail & 3); }
+};
+static_assert(kMaxNodes < 1u << 20, "node numbers fit");
 
 // A worker's list for one slice, in the order of the stream. Its neighbours are other workers'.
 class alignas(kApart) Places {
  public:
-  // Of how many places something is said: of each lane that is taken by itself, or of a whole access one, or
-  // none when it is seen coming.
-  enum Kind : uint32_t { kWhole = 0, kWholePlaced = 1, kSingles = 2 };
-
   void clear() {
     shares_.clear();
     places_.clear();
+    owners_.clear();
   }
-  void add(uint32_t access, uint32_t lanes, Kind kind) { shares_.push_back({access << 2 | kind, lanes}); }
+  void add(const Share& share, uint32_t lanes, Way way) {
+    // Field by field: they were just written that way, and are not at hand as a whole yet.
+    shares_.push_back({share.record, lanes, share.stamp, share.detail | static_cast<uint32_t>(way)});
+  }
+  // Lanes that are taken one by one. `owner`: what they leave behind, for lane 0 and without a stamp.
+  void add_singles(const Share& share, uint32_t lanes, const Origin& owner) {
+    add(share, lanes, Way::kSingles);
+    owners_.push_back(owner);
+  }
   // A lane of a whole access, of which the list may have others already.
-  void add_lane(uint32_t access, unsigned lane) {
-    if (!shares_.empty() && shares_.back().access == (access << 2 | kWhole))
+  void add_lane(const Share& share, unsigned lane) {
+    if (!shares_.empty() && shares_.back().record == share.record && shares_.back().way() == Way::kWhole)
       shares_.back().lanes |= 1u << lane;
     else
-      add(access, 1u << lane, kWhole);
+      add(share, 1u << lane, Way::kWhole);
   }
   // Room for so many places.
   uint64_t* add_places(size_t count) {
@@ -60,15 +89,15 @@ class alignas(kApart) Places {
   void add_place(uint64_t place) { places_.push_back(place); }
 
   size_t size() const { return shares_.size(); }
-  uint32_t access(size_t at) const { return shares_[at].access >> 2; }
-  uint32_t lanes(size_t at) const { return shares_[at].lanes; }
-  Kind kind(size_t at) const { return static_cast<Kind>(shares_[at].access & 3); }
+  const Share& operator[](size_t at) const { return shares_[at]; }
+  // Of the next share of single lanes.
+  const Origin& next_owner() { return owners_[owners_taken_++]; }
 
   // Before the list is worked off. `shadow`: that of all accesses, or null when there are several. `found`:
   // the places are not addresses but what `find` says of them.
   void start(const Shadow* shadow, bool found) {
     shadow_ = shadow;
-    taken_ = 0;
+    taken_ = owners_taken_ = 0;
     count_ = places_.size();
     looked_at_ = found || shadow == nullptr ? count_ : 0;
     // So that there is always one ahead.
@@ -117,10 +146,11 @@ class alignas(kApart) Places {
     __builtin_prefetch(reinterpret_cast<const void*>(place));
   }
 
-  std::vector<Share> shares_;     // with the kind in the low bits of `access`
+  std::vector<Share> shares_;
   std::vector<uint64_t> places_;  // up to looked_at_ found, from there on addresses
+  std::vector<Origin> owners_;
   const Shadow* shadow_ = nullptr;
-  size_t taken_ = 0, looked_at_ = 0, count_ = 0;
+  size_t taken_ = 0, looked_at_ = 0, count_ = 0, owners_taken_ = 0;
   uint64_t version_ = 0;  // of the shadow, when what was found was so
 };
 

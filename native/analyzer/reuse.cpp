@@ -5,6 +5,7 @@
 
 #include "analyzer/async_copies.h"
 #include "analyzer/launch.h"
+#include "analyzer/slice.h"
 
 namespace cuvein {
 
@@ -39,9 +40,9 @@ constexpr uint32_t kColdKey = edge_key(0, Label::kCold);
 
 // What an access leaves behind as the most recent one, without the history.
 inline uint64_t what_of(const Access& access) {
-  const uint32_t events = access.copies ? access.async_copies->commits(access.warp) : access.events;
-  return pack_what(access.node, access.clock, events) | (access.type != AccessType::kRead ? kWrote : 0) |
-         (access.copies ? kAsync : 0);
+  const uint32_t events = access.copies ? access.async_copies->commits(access.warp) : access.stamp.events;
+  return pack_what(access.node, access.stamp.clock, events) |
+         (access.type != AccessType::kRead ? kWrote : 0) | (access.copies ? kAsync : 0);
 }
 
 // Several origins side by side, whole ones at a time.
@@ -70,17 +71,17 @@ void Reuse::start(const Access& access, Shadow& shadow, EdgeTable& table) {
   shadow_ = &shadow;
   table_ = &table;
   geometry_ = &access.launch->geometry();
-  partial_syncs_ = access.partial_syncs;
+  partial_syncs_ = access.stamp.partial_syncs;
   who_ = access.who();
   writes_ = access.type != AccessType::kRead;
   async_copies_ = access.async_copies;
   what_ = what_of(access);
-  barrier_ = access.barrier;
+  barrier_ = access.stamp.barrier;
   orders_ = barrier_ == 0 ? ~uint64_t{0} : kSeveral | kOlder | (writes_ ? 0 : kWrote);
   node_ = access.node;
-  clock_ = access.clock;
+  clock_ = access.stamp.clock;
   newer_below_ = clock_ == kMaxClock ? kMaxClock + 1 : clock_;
-  full_sync_ = access.full_sync;
+  full_sync_ = access.stamp.full_sync;
   same_instruction_ = edge_key(access.node + 1, Label::kWarpSameInst);
   edges_.start(&table, access.node);
 }
@@ -339,14 +340,17 @@ void Reuse::overlapping(const Access& access, uint32_t mask) {
 }
 
 // What such lanes mostly find, nothing or another block's access, is told apart without branches that depend
-// on the data, and added up as long as the instruction stays the same; everything else takes the general way.
+// on the data, and added up as long as the instruction stays the same; everything else takes the general way,
+// for which the access is made from its record again.
 template <unsigned kWords>
-size_t Reuse::singles(const Access* accesses, Places& places, size_t at, Shadow& shadow, EdgeTable& table) {
+size_t Reuse::singles(const Slice& slice, Places& places, size_t at, Shadow& shadow, EdgeTable& table) {
   constexpr unsigned size = kWords * 4;
-  const Launch* const launch = accesses[places.access(at)].launch;
+  Launch& launch = slice.launch_of(places[at]);
+  const bool one_launch = slice.launch() != nullptr;
   // With clusters another block may be near; nobody is far off then.
-  const unsigned near_bits = launch->geometry().clusters ? 63 : 10;
-  const Access* access = nullptr;
+  const unsigned near_bits = launch.geometry().clusters ? 63 : 10;
+  Access access;
+  bool made = false;
   uint32_t node = 0;
   uint64_t cold = 0, far = 0;
   uint32_t far_key = 0;
@@ -354,6 +358,10 @@ size_t Reuse::singles(const Access* accesses, Places& places, size_t at, Shadow&
     if (far != 0) table.add(node, far_key, far * size, far, 0);
     if (cold != 0) table.add(node, kColdKey, cold * size, cold, 0);
     cold = far = 0;
+  };
+  const auto make = [&] {
+    if (!made) access = slice.access(places[at], launch);
+    made = true;
   };
   // For lanes of the access at hand that take the general way.
   bool started = false;
@@ -369,43 +377,52 @@ size_t Reuse::singles(const Access* accesses, Places& places, size_t at, Shadow&
   };
   const auto begin = [&] {
     if (started) return;
-    start(*access, shadow, table);
+    make();
+    start(access, shadow, table);
     started = true;
     last_what = ~uint64_t{0};
   };
   const auto leave = [&] {
+    made = false;
     if (!started) return;
     settle();
     finish();
     started = false;
   };
   places.check();
-  for (; at < places.size() && places.kind(at) == Places::kSingles; ++at) {
-    access = accesses + places.access(at);
-    if (access->launch != launch || access->size != size) break;
-    if (access->node != node) {
+  for (; at < places.size() && places[at].way() == Way::kSingles; ++at) {
+    const Share& share = places[at];
+    if (1u << share.size_shift() != size || (!one_launch && &slice.launch_of(share) != &launch)) break;
+    if (share.node() != node) {
       add();
-      node = access->node;
+      node = share.node();
     }
-    const uint64_t who_of_lane_0 = access->who(), plain_what = what_of(*access);
-    for (uint32_t rest = places.lanes(at); rest != 0; rest &= rest - 1) {
+    Origin owner = places.next_owner();
+    if (share.stamp != 0) {
+      const Stamp& stamp = slice.stamps[share.stamp - 1];
+      owner.what |= pack_clocks(stamp.clock, stamp.events);
+    }
+    for (uint32_t rest = share.lanes; rest != 0; rest &= rest - 1) {
       const unsigned lane = static_cast<unsigned>(__builtin_ctz(rest));
-      const uint64_t who = who_of_lane_0 | lane;
+      const uint64_t who = owner.who | lane;
       Origin* entry = places.next();
-      if (__builtin_expect(entry == nullptr, 0)) entry = shadow.words(access->lane_address(lane), kWords);
+      if (__builtin_expect(entry == nullptr, 0)) {
+        make();
+        entry = shadow.words(access.lane_address(lane), kWords);
+      }
       bool plain = entry != nullptr;
       if (kWords != 1 && plain) plain = all_equal<kWords>(entry);
       if (__builtin_expect(!plain, 0)) {
         begin();
         edges_.start_lane(lane);
-        touch(access->lane_address(lane), size, who, 0);
+        touch(access.lane_address(lane), size, who, 0);
         places.check();
         continue;
       }
       const Origin prior = *entry;
       const uint64_t is_cold = (prior.what - 1) >> 63;  // no marks are set between two accesses
       const uint64_t met = is_cold - 1;                 // a mask
-      const uint64_t what = plain_what | (prior.what & kHistory) | (met & (kSeveral | kOlder));
+      const uint64_t what = owner.what | (prior.what & kHistory) | (met & (kSeveral | kOlder));
       set_all<kWords>(entry, {who, what});
       const uint64_t difference = prior.who ^ who;
       const uint32_t key = edge_key(node_plus_one(prior.what), Label::kGrid);
@@ -437,15 +454,14 @@ size_t Reuse::singles(const Access* accesses, Places& places, size_t at, Shadow&
   return at;
 }
 
-size_t Reuse::apply_singles(const Access* accesses, Places& places, size_t at, Shadow& shadow,
-                            EdgeTable& table) {
-  switch (accesses[places.access(at)].size) {
-    case 4:
-      return singles<1>(accesses, places, at, shadow, table);
-    case 8:
-      return singles<2>(accesses, places, at, shadow, table);
+size_t Reuse::apply_singles(const Slice& slice, Places& places, size_t at, Shadow& shadow, EdgeTable& table) {
+  switch (places[at].size_shift()) {
+    case 2:
+      return singles<1>(slice, places, at, shadow, table);
+    case 3:
+      return singles<2>(slice, places, at, shadow, table);
     default:
-      return singles<4>(accesses, places, at, shadow, table);
+      return singles<4>(slice, places, at, shadow, table);
   }
 }
 
@@ -533,7 +549,7 @@ void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable
 }
 
 void Reuse::apply_split(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table,
-                        const AddressShare& share, std::vector<SplitLane>& split) {
+                        const AddressShare& share, const std::function<void(unsigned, uint32_t)>& report) {
   start(access, shadow, table);
   // A lane has at most 16 bytes, so it reaches into at most two granules.
   const auto each_part = [&](unsigned lane, auto visit) {
@@ -551,7 +567,7 @@ void Reuse::apply_split(const Access& access, uint32_t mask, Shadow& shadow, Edg
     edges_.start_lane(lane);
     const bool parted =
         each_part(lane, [&](uint64_t address, unsigned bytes) { touch(address, bytes, who_ | lane, kMark); });
-    if (parted) edges_.flush_uncounted([&](uint32_t edge) { split.push_back({&access, lane, edge}); });
+    if (parted) edges_.flush_uncounted([&](uint32_t edge) { report(lane, edge); });
   });
   each_lane(mask, [&](unsigned lane) {
     each_part(lane, [&](uint64_t address, unsigned bytes) { unmark(address, bytes); });

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "analyzer/access.h"
@@ -15,13 +16,7 @@
 
 namespace cuvein {
 
-// A lane whose bytes belong to several workers, which only hand-made (misaligned) addresses make: each of
-// them sees part of its edges, so its counts are settled afterwards.
-struct SplitLane {
-  const Access* access;
-  unsigned lane;
-  uint32_t edge;
-};
+class Slice;
 
 class Reuse {
  public:
@@ -29,10 +24,11 @@ class Reuse {
   void apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table);
   // Applies single lanes from this place of the list on, as long as launch and size are the same; returns the
   // place after the last one.
-  size_t apply_singles(const Access* accesses, Places& places, size_t at, Shadow& shadow, EdgeTable& table);
-  // Applies an access with lanes that reach into another worker's share.
+  size_t apply_singles(const Slice& slice, Places& places, size_t at, Shadow& shadow, EdgeTable& table);
+  // Applies an access with lanes that reach into another worker's share; calls report(lane, edge) for what is
+  // left to be counted.
   void apply_split(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table,
-                   const AddressShare& share, std::vector<SplitLane>& split);
+                   const AddressShare& share, const std::function<void(unsigned, uint32_t)>& report);
 
  private:
   struct Compared {
@@ -59,7 +55,7 @@ class Reuse {
   template <typename Visit>
   void each_entry(uint64_t address, unsigned bytes, Visit visit);
   template <unsigned kWords>
-  size_t singles(const Access* accesses, Places& places, size_t at, Shadow& shadow, EdgeTable& table);
+  size_t singles(const Slice& slice, Places& places, size_t at, Shadow& shadow, EdgeTable& table);
   template <unsigned kWords>
   void scattered_near(const Access& access, uint32_t mask);
   void overlapping(const Access& access, uint32_t mask);

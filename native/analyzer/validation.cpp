@@ -1,5 +1,6 @@
 #include "analyzer/validation.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "analyzer/origin.h"
@@ -31,8 +32,7 @@ bool valid_access(const RecordHeader& record) {
   return (record.size & (record.size - 1)) == 0;
 }
 
-}  // namespace
-
+// For a sentence about the record.
 std::string describe(const RecordHeader& record) {
   char text[160];
   std::snprintf(text, sizeof text,
@@ -61,6 +61,33 @@ bool valid(const RecordHeader& record, const LaunchGeometry& launch) {
     default:
       return static_cast<unsigned>(record.kind) < kRecordKindCount;
   }
+}
+
+}  // namespace
+
+bool Validation::look_closely(const RecordHeader& record, size_t bytes) {
+  if (bytes < kRecordUnit) return false;
+  const size_t length = size_t{record.length} * kRecordUnit;
+  if (length == 0 || length > bytes) return false;
+  if (record.kind == RecordKind::kPadding) return true;
+  if (length < sizeof(RecordHeader)) return false;
+  if (launch_ == nullptr || record.launch != sequence_) {
+    const auto found = launches_.find(record.launch);
+    if (found == launches_.end()) return false;
+    launch_ = found->second.get();
+    sequence_ = record.launch;
+    blocks_ = std::min(launch_->geometry().blocks, uint64_t{1} << kBlockBits);
+    warps_ = std::min((launch_->geometry().threads + kWarpLanes - 1) / kWarpLanes, kWarpLanes);
+  }
+  if (!cuvein::valid(record, launch_->geometry())) {
+    refused_ = describe(record);
+    return false;
+  }
+  if (record.kind == RecordKind::kAccess && (record.flags & kRecordFlagLaneSizes) == 0) {
+    const uint64_t form = form_of(record);
+    known_[place_of(form)] = form;
+  }
+  return true;
 }
 
 }  // namespace cuvein

@@ -9,41 +9,32 @@ namespace cuvein {
 
 namespace {
 
-// With several workers the accesses of one lie here and there.
-constexpr ptrdiff_t kAccessesAhead = 8;
+// The records that one of several workers goes on with lie here and there.
+constexpr ptrdiff_t kRecordsAhead = 8;
 
-__attribute__((always_inline)) inline void load(const Access& access) {
-  static_assert(sizeof(Access) <= 128);
-  __builtin_prefetch(&access);
-  __builtin_prefetch(reinterpret_cast<const char*>(&access) + 64);
+// Whether a record is of an access to memory that belongs to the block.
+bool of_the_block(const RecordHeader& record) {
+  return record.kind == RecordKind::kAccess &&
+         (record.space == Space::kShared || record.space == Space::kLocal);
 }
 
-Launch& find(const OpenLaunches& launches, uint32_t sequence) {
-  return *std::find_if(launches.begin(), launches.end(), [&](const auto& open) {
-            return open.first == sequence;
-          })->second;
+bool of_copies(const RecordHeader& record) {
+  return record.kind == RecordKind::kAsyncCommit || record.kind == RecordKind::kAsyncWait ||
+         record.kind == RecordKind::kMbarrier;
 }
 
-// The fields that all records have.
-Access& add_plain(const RecordHeader& record, Launch& launch, Slice& slice) {
-  Access& access = slice.accesses.emplace_back();
-  access.kind = record.kind;
-  access.launch = &launch;
-  access.address = record.address;
-  access.stride = record.value;
-  access.block = record.block;
-  access.active = record.active;
-  access.warp = record.warp;
-  return access;
+// What an access to global memory leaves behind as the most recent one, for lane 0 and without a stamp.
+Origin owner_of(const Access& access) {
+  return {access.who(), pack_what(access.node, 0, 0) | (access.type != AccessType::kRead ? kWrote : 0)};
 }
 
-void follow_copies(const Access& access, AsyncCopies& copies) {
-  switch (access.kind) {
+void follow_copies(const RecordHeader& record, const Stamp& stamp, AsyncCopies& copies) {
+  switch (record.kind) {
     case RecordKind::kAsyncCommit:
-      copies.commit(access.warp, access.active);
+      copies.commit(record.warp, record.active);
       break;
     case RecordKind::kAsyncWait:
-      copies.wait(access, access.address);
+      copies.wait(record.warp, record.active, record.address, stamp);
       break;
     default:
       copies.set_unknown();
@@ -68,26 +59,16 @@ std::optional<BarrierKind> barrier_kind(RecordKind kind) {
 
 }  // namespace
 
-void Slice::clear() {
-  accesses.clear();
-  for (Shares& shares : by_block) shares.list.clear();
-  for (Places& list : by_address) list.clear();
-  launch_ = nullptr;
-  several_ = false;
-}
-
-// Adds the last access of the slice to the lists of the workers that keep its addresses.
-void Worker::share_by_address(Access& access, Slice& slice) {
-  const uint32_t index = static_cast<uint32_t>(slice.accesses.size() - 1);
+void Worker::share_by_address(const Access& access, Share& share, Slice& slice) {
   std::vector<Places>& lists = slice.by_address;
   if (access.space == Space::kDistributedShared) {
-    const unsigned owner = share(access.launch->geometry().cluster_of(access.block), workers_);
-    lists[owner].add(index, access.active, Places::kWhole);
+    const unsigned owner = cuvein::share(access.launch->geometry().cluster_of(access.block), workers_);
+    lists[owner].add(share, access.active, Way::kWhole);
     return;
   }
   slice.note(access.launch);
   if (workers_ == 1) {
-    share_with_itself(access, index, lists[0]);
+    share_with_itself(access, share, lists[0]);
     return;
   }
   if (scattered(access)) {
@@ -97,9 +78,10 @@ void Worker::share_by_address(Access& access, Slice& slice) {
       lists[owner].add_place(address);
       lanes[owner] |= 1u << lane;
     });
+    const Origin owner = owner_of(access);
     for (unsigned worker = 0; worker < workers_; ++worker) {
       if (lanes[worker] == 0) continue;
-      lists[worker].add(index, lanes[worker], Places::kSingles);
+      lists[worker].add_singles(share, lanes[worker], owner);
       lanes[worker] = 0;
     }
     return;
@@ -111,78 +93,84 @@ void Worker::share_by_address(Access& access, Slice& slice) {
     const uint64_t bytes = run ? __builtin_popcount(access.active) * access.size : access.size;
     if (first >> bits == (first + bytes - 1) >> bits) {
       Places& list = lists[share_.owner(first)];
-      list.add(index, access.active, run ? Places::kWhole : Places::kWholePlaced);
+      list.add(share, access.active, run ? Way::kWhole : Way::kWholePlaced);
       if (!run) list.add_place(first);
       return;
     }
   }
+  share_lanes(access, share, slice);
+}
+
+// Lane by lane, each to the keepers of its first and its last byte.
+void Worker::share_lanes(const Access& access, Share& share, Slice& slice) {
+  constexpr unsigned bits = AddressShare::kGranuleBits;
+  const auto last_byte = [&](unsigned lane) {
+    return access.lane_address(lane) + access.lane_size(lane) - 1;
+  };
   each_lane(access.active, [&](unsigned lane) {
-    const uint64_t first = access.lane_address(lane);
-    const uint64_t last = first + access.lane_size(lane) - 1;
-    lists[share_.owner(first)].add_lane(index, lane);
-    if (first >> bits == last >> bits) return;
-    lists[share_.owner(last)].add_lane(index, lane);
-    access.split = true;
+    if (access.lane_address(lane) >> bits != last_byte(lane) >> bits) share.set_split();
+  });
+  each_lane(access.active, [&](unsigned lane) {
+    const uint64_t first = access.lane_address(lane), last = last_byte(lane);
+    slice.by_address[share_.owner(first)].add_lane(share, lane);
+    if (first >> bits != last >> bits) slice.by_address[share_.owner(last)].add_lane(share, lane);
   });
 }
 
-// One worker alone finds the places at once. Half of the lanes are loaded from here on and half later, so
-// that memory is busy all the time.
-void Worker::share_with_itself(const Access& access, uint32_t index, Places& list) {
-  const Shadow& shadow = access.launch->part(number_, pools_, share_).global;
+// One worker alone takes at once what need not wait, and finds the places of the rest. Half of the lanes are
+// loaded from here on and half later, so that memory is busy all the time.
+void Worker::share_with_itself(const Access& access, const Share& share, Places& list) {
+  Part& part = access.launch->part(number_, pools_, share_);
   if (scattered(access)) {
-    list.add(index, access.active, Places::kSingles);
+    list.add_singles(share, access.active, owner_of(access));
     uint64_t* place = list.add_places(static_cast<size_t>(__builtin_popcount(access.active)));
     each_address(access, access.active, [&](unsigned lane, uint64_t address) __attribute__((always_inline)) {
-      *place = Places::find(shadow, address);
+      *place = Places::find(part.global, address);
       if (lane % 2 != 0) __builtin_prefetch(reinterpret_cast<const void*>(*place));
       ++place;
     });
   } else if (access.layout == Layout::kBroadcast) {
-    list.add(index, access.active, Places::kWholePlaced);
-    list.add_place(Places::find(shadow, access.lane_address(access.first)));
+    list.add(share, access.active, Way::kWholePlaced);
+    list.add_place(Places::find(part.global, access.lane_address(access.first)));
+  } else if (list.size() == 0) {  // nothing that comes before is left for later
+    reuse_.apply(access, access.active, part.global, access.launch->counts(number_).edges);
   } else {
-    list.add(index, access.active, Places::kWhole);
+    list.add(share, access.active, Way::kWhole);
   }
 }
 
-void Worker::decode_access(const RecordHeader& record, Launch& launch, Slice& slice) {
-  Access& access = add_plain(record, launch, slice);
-  access.form = record.form;
-  access.space = record.space;
-  access.type = record.type;
-  access.size = record.size;
-  access.first = static_cast<uint8_t>(__builtin_ctz(record.active));
-  const unsigned char* behind = reinterpret_cast<const unsigned char*>(&record + 1);
-  if (record.form != AddressForm::kAffine) access.addresses = behind;
-  if (record.flags & kRecordFlagLaneSizes)
-    access.sizes = behind + record_bytes(record.form, 0) - sizeof(RecordHeader);
-  access.copies = access.space == Space::kShared && access.type == AccessType::kWrite &&
-                  (record.flags & kRecordFlagAsync) != 0;
+void Worker::decode_access(const RecordHeader& record, Launch& launch, Share& share, Slice& slice) {
+  Access access = access_of(record, launch);
   launch.counts(number_).add(access, record.pc, record.flags & kRecordFlagAsync, distributions_);
-
-  const bool of_the_block = access.space == Space::kShared || access.space == Space::kLocal;
-  if (of_the_block || launch.synchronises.load(std::memory_order_relaxed))
-    slice.by_block[share_.owner_of_block(access.block)].list.push_back(
-        {static_cast<uint32_t>(slice.accesses.size() - 1), access.active});
-  if (!of_the_block) share_by_address(access, slice);
+  share.describe(access);
+  const bool of_block = of_the_block(record);
+  if (of_block || launch.synchronises.load(std::memory_order_relaxed)) {
+    if (workers_ == 1) at_block(record, launch, of_block ? &access : nullptr, &access.stamp);
+    if (!of_block) {
+      slice.stamps.push_back(access.stamp);
+      share.stamp = static_cast<uint32_t>(slice.stamps.size());
+    }
+    if (workers_ != 1) slice.by_block[share_.owner_of_block(access.block)].list.push_back(share);
+  }
+  if (!of_block) share_by_address(access, share, slice);
 }
 
-void Worker::decode(const unsigned char* records, const unsigned char* end, const OpenLaunches& launches,
-                    Slice& slice) {
+void Worker::decode(const unsigned char* end, Slice& slice) {
   Launch* launch = nullptr;
   uint32_t sequence = 0;
-  while (records != end) {
-    const RecordHeader& record = *reinterpret_cast<const RecordHeader*>(records);
-    records += record.length * kRecordUnit;
+  for (const unsigned char* at = slice.records(); at != end;) {
+    const RecordHeader& record = *reinterpret_cast<const RecordHeader*>(at);
+    Share share{};
+    share.record = static_cast<uint32_t>(static_cast<size_t>(at - slice.records()) / kRecordUnit);
+    at += record.length * kRecordUnit;
     if (record.kind == RecordKind::kPadding) continue;
     if (launch == nullptr || record.launch != sequence) {
       sequence = record.launch;
-      launch = &find(launches, sequence);
+      launch = &find(slice.launches(), sequence);
     }
     switch (record.kind) {
       case RecordKind::kAccess:
-        decode_access(record, *launch, slice);
+        decode_access(record, *launch, share, slice);
         continue;
       case RecordKind::kLaunchEnd:
         launch->counts(number_).ended = true;
@@ -194,87 +182,110 @@ void Worker::decode(const unsigned char* records, const unsigned char* end, cons
         break;
     }
     // What is left concerns the block: it synchronises, ends threads, or shows that a barrier was passed.
-    Access& access = add_plain(record, *launch, slice);
-    if (const std::optional<BarrierKind> kind = barrier_kind(record.kind))
-      access.node = launch->counts(number_).add_barrier(record.pc, *kind);
-    const uint32_t index = static_cast<uint32_t>(slice.accesses.size() - 1);
-    slice.by_block[share_.owner_of_block(record.block)].list.push_back({index, record.active});
+    if (Stamp stamp{}; workers_ == 1)
+      at_block(record, *launch, nullptr, &stamp);
+    else
+      slice.by_block[share_.owner_of_block(record.block)].list.push_back(share);
     if (record.kind == RecordKind::kDeviceMalloc)
-      for (Places& list : slice.by_address) list.add(index, record.active, Places::kWhole);
+      for (Places& list : slice.by_address) list.add(share, record.active, Way::kWhole);
   }
 }
 
-void Worker::by_block(Slice& slice, uint64_t round) {
+// What a record does to its block. `access`: of the block's memory, or null. `stamp`, which is empty, takes
+// the clocks of the warp when it is an access of any memory; it is the access's own if there is one.
+void Worker::at_block(const RecordHeader& record, Launch& launch, Access* access, Stamp* stamp) {
+  Blocks& blocks = launch.part(number_, pools_, share_).blocks;
+  const bool synchronises = launch.synchronises.load(std::memory_order_relaxed);
+  uint32_t barrier = 0;
+  if (const std::optional<BarrierKind> kind = barrier_kind(record.kind))
+    barrier = launch.counts(number_).add_barrier(record.pc, *kind);
+  if (record.kind == RecordKind::kThreadExit) {
+    BlockState& block = blocks.at(record.block);
+    if (synchronises) blocks.clocks(block);
+    blocks.exit(block, record.warp, record.active);
+    return;
+  }
+  if (!synchronises && access == nullptr && !of_copies(record)) return;
+  BlockState& block = blocks.at(record.block);
+  if (synchronises) {
+    BlockClocks& clocks = blocks.clocks(block);
+    switch (record.kind) {
+      case RecordKind::kBlockBarrier:
+        clocks.barrier(record.warp, record.active, static_cast<unsigned>(record.address),
+                       static_cast<uint32_t>(record.value), (record.value & kBarrierArriveOnly) == 0,
+                       barrier);
+        break;
+      case RecordKind::kWarpSync:
+        clocks.warp_sync(record.warp, record.active, static_cast<uint32_t>(record.address));
+        break;
+      default:
+        clocks.other(record.warp, record.active);
+    }
+    if (record.kind == RecordKind::kAccess || record.kind == RecordKind::kAsyncWait)
+      clocks.stamp(record.warp, *snapshots_, round_, stamp);
+  }
+  if (of_copies(record)) follow_copies(record, *stamp, blocks.copies(block));
+  if (access == nullptr) return;
+  if (access->copies || block.copies != nullptr) access->async_copies = &blocks.copies(block);
+  reuse_.apply(*access, access->active, block.shadow, launch.counts(number_).edges);
+}
+
+void Worker::by_block(Slice& slice) {
   const std::vector<Share>& shares = slice.by_block[number_].list;
+  Launch* launch = nullptr;
+  uint32_t sequence = 0;
   for (const Share& share : shares) {
-    if (workers_ != 1 && shares.data() + shares.size() - &share > kAccessesAhead)
-      load(slice.accesses[(&share + kAccessesAhead)->access]);
-    Access& access = slice.accesses[share.access];
-    Launch& launch = *access.launch;
-    Blocks& blocks = launch.part(number_, pools_, share_).blocks;
-    const bool synchronises = launch.synchronises.load(std::memory_order_relaxed);
-    if (access.kind == RecordKind::kThreadExit) {
-      BlockState& block = blocks.at(access.block);
-      if (synchronises) blocks.clocks(block);
-      blocks.exit(block, access.warp, access.active);
-      continue;
+    if (shares.data() + shares.size() - &share > kRecordsAhead) slice.load(*(&share + kRecordsAhead));
+    const RecordHeader& record = slice.record(share);
+    if (launch == nullptr || record.launch != sequence) {
+      sequence = record.launch;
+      launch = &find(slice.launches(), sequence);
     }
-    const bool of_the_block = access.kind == RecordKind::kAccess &&
-                              (access.space == Space::kShared || access.space == Space::kLocal);
-    const bool of_copies = access.kind == RecordKind::kAsyncCommit || access.kind == RecordKind::kAsyncWait ||
-                           access.kind == RecordKind::kMbarrier;
-    if (!synchronises && !of_the_block && !of_copies) continue;
-    BlockState& block = blocks.at(access.block);
-    if (synchronises) {
-      BlockClocks& clocks = blocks.clocks(block);
-      switch (access.kind) {
-        case RecordKind::kBlockBarrier:
-          clocks.barrier(access.warp, access.active, static_cast<unsigned>(access.address),
-                         static_cast<uint32_t>(access.stride), (access.stride & kBarrierArriveOnly) == 0,
-                         access.node);
-          break;
-        case RecordKind::kWarpSync:
-          clocks.warp_sync(access.warp, access.active, static_cast<uint32_t>(access.address));
-          break;
-        default:
-          clocks.other(access.warp, access.active);
-      }
-      if (access.kind == RecordKind::kAccess || access.kind == RecordKind::kAsyncWait)
-        clocks.stamp(access, snapshots_, round);
+    if (of_the_block(record)) {
+      Access access = slice.access(share, *launch);
+      at_block(record, *launch, &access, &access.stamp);
+    } else {
+      Stamp stamp{};
+      at_block(record, *launch, nullptr, &stamp);
+      if (share.stamp != 0) slice.stamps[share.stamp - 1] = stamp;
     }
-    if (of_copies) follow_copies(access, blocks.copies(block));
-    if (access.copies || block.copies != nullptr) access.async_copies = &blocks.copies(block);
-    if (of_the_block) reuse_.apply(access, access.active, block.shadow, launch.counts(number_).edges);
   }
 }
 
-void Worker::by_address(Slice& slice) {
+void Worker::by_address(Slice& slice, std::vector<SplitLane>& split) {
   Places& places = slice.by_address[number_];
   Launch* const only = slice.launch();
   places.start(only != nullptr ? &only->part(number_, pools_, share_).global : nullptr, workers_ == 1);
   for (size_t at = 0; at < places.size();) {
-    const Access& access = slice.accesses[places.access(at)];
-    if (workers_ != 1 && at + kAccessesAhead < places.size())
-      load(slice.accesses[places.access(at + kAccessesAhead)]);
-    Launch& launch = *access.launch;
-    Part& part = launch.part(number_, pools_, share_);
+    const Share& share = places[at];
+    if (workers_ != 1 && at + kRecordsAhead < places.size() &&
+        places[at + kRecordsAhead].way() != Way::kSingles)
+      slice.load(places[at + kRecordsAhead]);
+    Launch& launch = slice.launch_of(share);
     EdgeTable& edges = launch.counts(number_).edges;
-    if (places.kind(at) == Places::kSingles) {
-      at = reuse_.apply_singles(slice.accesses.data(), places, at, part.global, edges);
+    Part& part = launch.part(number_, pools_, share_);
+    if (share.way() == Way::kSingles) {
+      at = reuse_.apply_singles(slice, places, at, part.global, edges);
       continue;
     }
-    if (places.kind(at) == Places::kWholePlaced) places.next();
-    const uint32_t lanes = places.lanes(at++);
-    if (access.kind == RecordKind::kDeviceMalloc) {
-      part.global.forget(access.address, static_cast<uint64_t>(access.stride));
-    } else if (access.space == Space::kDistributedShared) {
+    if (share.way() == Way::kWholePlaced) places.next();
+    ++at;
+    const RecordHeader& record = slice.record(share);
+    if (record.kind == RecordKind::kDeviceMalloc) {
+      part.global.forget(record.address, static_cast<uint64_t>(record.value));
+      continue;
+    }
+    const Access access = slice.access(share, launch);
+    if (access.space == Space::kDistributedShared) {
       std::unique_ptr<Shadow>& shadow = part.clusters[launch.geometry().cluster_of(access.block)];
       if (shadow == nullptr) shadow = std::make_unique<Shadow>(pools_.blocks.shadows());
-      reuse_.apply(access, lanes, *shadow, edges);
+      reuse_.apply(access, share.lanes, *shadow, edges);
     } else if (access.split) {
-      reuse_.apply_split(access, lanes, part.global, edges, share_, split_lanes_);
+      reuse_.apply_split(access, share.lanes, part.global, edges, share_, [&](unsigned lane, uint32_t edge) {
+        split.push_back({&record, &launch, access.node, lane, edge});
+      });
     } else {
-      reuse_.apply(access, lanes, part.global, edges);
+      reuse_.apply(access, share.lanes, part.global, edges);
     }
   }
 }

@@ -1,85 +1,71 @@
 // What one member of the team does with a batch of records, in three steps:
 //
-//   decode     any worker, any slice of the batch: nodes, distributions; sorts the accesses by who goes on
-//   with them by block   the worker that keeps the block: shared and local memory, barriers, ended threads by
-//   address the worker that keeps the address: global memory
+//   decode      any worker, any slice of the batch: nodes, distributions; lists the records by who goes on
+//   by block    the worker that keeps the block: shared and local memory, barriers, ended threads
+//   by address  the worker that keeps the address: global memory
 //
-// Each step finishes on all workers before the next begins, and each worker takes the slices in order. So the
-// accesses to one byte meet the shadow state in the order of the stream, whatever the number of workers.
+// Each step of a batch finishes on all workers before its next begins, and each worker takes batches and
+// slices in order. So the accesses to one byte meet the shadow state in the order of the stream, whatever the
+// number of workers. What one finds out for another is little, for memory that another has written is slow:
+// both read the record.
 #pragma once
 
 #include <cstdint>
 #include <deque>
-#include <utility>
 #include <vector>
 
 #include "analyzer/access.h"
 #include "analyzer/address_share.h"
 #include "analyzer/distributions.h"
 #include "analyzer/launch.h"
-#include "analyzer/places.h"
 #include "analyzer/reuse.h"
+#include "analyzer/slice.h"
 
 namespace cuvein {
 
-// The open launches, by sequence number.
-using OpenLaunches = std::vector<std::pair<uint32_t, Launch*>>;
-
-struct alignas(kApart) Shares {
-  std::vector<Share> list;
-};
-
-struct alignas(kApart) Slice {
-  explicit Slice(unsigned workers) : by_block(workers), by_address(workers) {}
-  void clear();
-
-  // The launch of all accesses to global memory so far; null when there are several, or none.
-  Launch* launch() const { return several_ ? nullptr : launch_; }
-  void note(Launch* launch) {
-    several_ |= launch_ != nullptr && launch_ != launch;
-    launch_ = launch;
-  }
-
-  std::vector<Access> accesses;
-  std::vector<Shares> by_block;  // a list a worker
-  std::vector<Places> by_address;
-
- private:
-  Launch* launch_ = nullptr;
-  bool several_ = false;
+// A lane whose bytes belong to several workers, which only hand-made (misaligned) addresses make: each of
+// them sees part of its edges, so its counts are settled afterwards.
+struct SplitLane {
+  const RecordHeader* record;
+  Launch* launch;
+  uint32_t node;
+  unsigned lane;
+  uint32_t edge;
 };
 
 class alignas(kApart) Worker {
  public:
-  // One worker alone takes so many records through all steps before it goes on to the next.
-  static constexpr unsigned kRecordsOfAStretch = 256;
-
   Worker(unsigned number, unsigned workers)
       : number_(number), workers_(workers), share_(number, workers), lanes_(kRoom + workers + kRoom) {}
 
-  void decode(const unsigned char* records, const unsigned char* end, const OpenLaunches& launches,
-              Slice& slice);
-  void by_block(Slice& slice, uint64_t round);
-  void by_address(Slice& slice);
-  // Before the first by_block of a round: what the round before has left to the other workers is no longer
-  // read.
-  void start_round() { snapshots_.clear(); }
+  // Before the first step of a round that touches blocks. Lists of partial syncs, which are read until the
+  // round is over, are kept in `snapshots`.
+  void start_round(std::deque<PartialSyncs>* snapshots, uint64_t round) {
+    snapshots_ = snapshots;
+    snapshots_->clear();
+    round_ = round;
+  }
+  // The records of the slice, which was started, up to `end`. One worker alone takes the second step at once.
+  void decode(const unsigned char* end, Slice& slice);
+  void by_block(Slice& slice);
+  void by_address(Slice& slice, std::vector<SplitLane>& split);
 
   Pools& pools() { return pools_; }
-  std::vector<SplitLane>& split_lanes() { return split_lanes_; }
 
  private:
-  void decode_access(const RecordHeader& record, Launch& launch, Slice& slice);
-  void share_by_address(Access& access, Slice& slice);
-  void share_with_itself(const Access& access, uint32_t index, Places& list);
+  void decode_access(const RecordHeader& record, Launch& launch, Share& share, Slice& slice);
+  void at_block(const RecordHeader& record, Launch& launch, Access* access, Stamp* stamp);
+  void share_by_address(const Access& access, Share& share, Slice& slice);
+  void share_with_itself(const Access& access, const Share& share, Places& list);
+  void share_lanes(const Access& access, Share& share, Slice& slice);
 
   const unsigned number_, workers_;
   const AddressShare share_;
   Pools pools_;
   Distributions distributions_;
   Reuse reuse_;
-  std::deque<PartialSyncs> snapshots_;
-  std::vector<SplitLane> split_lanes_;
+  std::deque<PartialSyncs>* snapshots_ = nullptr;
+  uint64_t round_ = 0;
   // By worker, from kRoom on, apart from what others write; all zero between accesses.
   static constexpr size_t kRoom = kApart / sizeof(uint32_t);
   std::vector<uint32_t> lanes_;
