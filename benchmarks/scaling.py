@@ -5,7 +5,8 @@ memory, with 1, 2, 4, ... workers. Goal: at least 85 % efficiency at 16, that is
 Both ways in are timed: records from memory, as the monitor hands them over, and the file of
 ``cuvein run --trace``, as ``cuvein analyze`` reads it. To tell the engine's share of what is lost from the
 machine's, as many engines of one worker as there are processors run side by side, each a process that shares
-nothing with the others.
+nothing with the others. ``--explain`` also says what workers and the thread that hands over spend their time
+on, and what the processors do without cuvein.
 
 ``--engine gpu`` runs a kernel of growing grid and of growing length under ``cuvein run --engine gpu`` and
 fits a line. Needs a GPU and nvcc.
@@ -30,6 +31,7 @@ import msgspec
 import numpy as np
 
 import gpu_scaling
+import processors
 from cuvein.native import Engine, TraceReader, TraceWriter, replay
 from cuvein.profile import decode
 from cuvein.trace.builder import make_launch, make_process
@@ -70,6 +72,7 @@ def from_memory(stream: npt.NDArray[Any], records: int, workers: int, repetition
     best: dict[str, Any] = {}
     with Engine(process, workers=workers) as engine:
         for repetition in range(repetitions + 1):
+            before = engine.times()
             started, used, fed = time.perf_counter(), time.process_time(), time.thread_time()
             engine.begin(shape)
             for piece in pieces:
@@ -79,6 +82,7 @@ def from_memory(stream: npt.NDArray[Any], records: int, workers: int, repetition
             ended = time.perf_counter()
             wall, feeding = ended - started, time.thread_time() - fed
             working = time.process_time() - used - feeding
+            after = engine.times()
             if repetition and (not best or wall < best["seconds"]):
                 best = {
                     "workers": workers,
@@ -89,10 +93,17 @@ def from_memory(stream: npt.NDArray[Any], records: int, workers: int, repetition
                     "feeder_seconds": feeding,
                     "worker_seconds": working,
                     "worker_idle": 1 - working / (workers * wall),
+                    "caller": between(before["caller"], after["caller"]),
+                    "each": list(map(between, before["workers"], after["workers"])),
                 }
     graph = decode(profile)
     assert sum(node.executions for node in graph.nodes) == sum(graph.coverage.accesses.values()) > 0
     return best
+
+
+def between(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
+    """Seconds that were spent between two looks at them."""
+    return {name: seconds - before[name] for name, seconds in after.items()}
 
 
 def from_file(path: Path, records: int, workers: int, repetitions: int) -> float:
@@ -165,8 +176,8 @@ def write_trace(stream: npt.NDArray[Any], path: Path) -> None:
 
 def host(arguments: argparse.Namespace) -> dict[str, Any]:
     """Measure the host engine."""
-    processors = len(os.sched_getaffinity(0))
-    counts = arguments.workers or [count for count in (1, 2, 4, 8, 16) if count <= processors]
+    have = len(os.sched_getaffinity(0))
+    counts = arguments.workers or [count for count in (1, 2, 4, 8, 16) if count <= have]
     if 1 not in counts:
         counts = [1, *counts]
     result: dict[str, Any] = {
@@ -218,6 +229,15 @@ def host(arguments: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
+def about_processors(count: int) -> dict[str, Any]:
+    """What the processors are and do without cuvein."""
+    return {
+        **processors.facts(),
+        "siblings": processors.siblings(),
+        **{name: processors.efficiency(name, count)["efficiency"] for name in ("compute", "memory")},
+    }
+
+
 def threads_per_core() -> int | None:
     """Return how many processors share a core."""
     path = Path("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
@@ -227,6 +247,42 @@ def threads_per_core() -> int | None:
         return None
     bounds = [[int(bound) for bound in part.split("-")] for part in text.split(",")]
     return sum(part[-1] - part[0] + 1 for part in bounds)
+
+
+STEPS = ("decode", "by_block", "by_address")
+
+
+def lost(row: dict[str, Any], base: dict[str, Any]) -> dict[str, float]:
+    """Where the time of all workers goes, as shares of it; they add up to 1.
+
+    ``useful`` is what one worker alone takes for the same steps, ``slower`` what the steps take longer.
+    """
+    whole = row["workers"] * row["seconds"]
+    steps = sum(each[name] for each in row["each"] for name in STEPS)
+    alone = sum(each[name] for each in base["each"] for name in STEPS)
+    shares = {"useful": alone / whole, "slower": (steps - alone) / whole}
+    for name in ("cleaning", "waiting", "starved"):
+        shares[name] = sum(each[name] for each in row["each"]) / whole
+    return {**shares, "rest": 1 - sum(shares.values())}
+
+
+def explain(result: dict[str, Any]) -> None:
+    """Print where the time goes."""
+    print("\nshares of the workers' time; least and most that one of them works; shares of the caller's time")
+    for trace in result["traces"]:
+        base = trace["workers"][0]
+        for row in trace["workers"]:
+            wall, each = row["seconds"], 1e9 / trace["records"]
+            shares = " ".join(f"{name} {share:5.1%}" for name, share in lost(row, base).items())
+            steps = " ".join(f"{name} {sum(one[name] for one in row['each']) * each:.0f}" for name in STEPS)
+            busy = sorted(sum(one[name] for name in STEPS) / wall for one in row["each"])
+            caller = " ".join(f"{name} {spent / wall:5.1%}" for name, spent in row["caller"].items())
+            print(
+                f"{trace['trace']:8} {row['workers']:7}  {shares}\n{'':18}ns a record: {steps};"
+                f" busy {busy[0]:.0%} to {busy[-1]:.0%}; caller: {caller}"
+            )
+    for name, value in result.get("processors", {}).items():
+        print(f"{name}: {value}")
 
 
 def show_host(result: dict[str, Any]) -> None:
@@ -269,11 +325,16 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=8_000_000, help="records of a trace")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--workers", type=int, nargs="+", help="default: 1, 2, 4, 8, 16 up to the processors")
+    parser.add_argument("--explain", action="store_true", help="say where the time goes")
     parser.add_argument("--output", type=Path, default=RESULTS, help="file for the results")
     arguments = parser.parse_args()
     if arguments.engine == "host":
         result = host(arguments)
+        if arguments.explain:
+            result["processors"] = about_processors(result["traces"][0]["workers"][-1]["workers"])
         show_host(result)
+        if arguments.explain:
+            explain(result)
     else:
         result = gpu_scaling.measure(arguments.repetitions)
         gpu_scaling.show(result)

@@ -54,6 +54,10 @@ CUVEIN_API int cuvein_engine_consume(cuvein_engine*, const void* records, size_t
 /* Finishes a launch; *json is the LaunchProfile. `incomplete`: NULL, or why the profile is not whole. */
 CUVEIN_API int cuvein_engine_end(cuvein_engine*, uint32_t launch, const char* incomplete, const char** json);
 
+/* What the engine has spent its time on so far, in seconds: *json is {"caller": {...}, "workers": [{...},
+ * ...]} with the names of native/analyzer/engine.h. */
+CUVEIN_API int cuvein_engine_times(cuvein_engine*, const char** json);
+
 /* Writing a trace. Modules are kept by the SHA-256 of their bytes. */
 typedef struct cuvein_trace_writer cuvein_trace_writer;
 CUVEIN_API int cuvein_trace_create(const char* path, const char* process_json, cuvein_trace_writer** writer);

@@ -1,6 +1,7 @@
 #include "analyzer/engine.h"
 
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "capi/guard.h"
 #include "profile/document.h"
@@ -13,7 +14,7 @@ struct cuvein_engine {
   Engine engine;
   std::string process_json;
   std::map<uint32_t, std::string> open;  // launch -> its document
-  std::string json;                      // what the last end() returned
+  std::string json;                      // what the last call returned
 };
 
 cuvein_engine* cuvein_engine_new(unsigned workers, const char* process_json) {
@@ -64,6 +65,30 @@ int cuvein_engine_end(cuvein_engine* engine, uint32_t launch, const char* incomp
     engine->open.erase(found);
     engine->json =
         profile_document(engine->process_json, document, engine->engine.end(launch), "host", incomplete);
+    *json = engine->json.c_str();
+    return static_cast<int>(CUVEIN_OK);
+  });
+}
+
+int cuvein_engine_times(cuvein_engine* engine, const char** json) {
+  return guarded([&] {
+    if (!engine || !json) return report(CUVEIN_INVALID, "the engine or the place for its times is missing");
+    const CallerTimes caller = engine->engine.caller_times();
+    nlohmann::json workers = nlohmann::json::array();
+    for (const WorkerTimes& times : engine->engine.worker_times())
+      workers.push_back({{"decode", times.decode},
+                         {"by_block", times.by_block},
+                         {"by_address", times.by_address},
+                         {"cleaning", times.cleaning},
+                         {"waiting", times.waiting},
+                         {"starved", times.starved}});
+    const nlohmann::json document{{"caller",
+                                   {{"checking", caller.checking},
+                                    {"analysing", caller.analysing},
+                                    {"waiting", caller.waiting},
+                                    {"ending", caller.ending}}},
+                                  {"workers", workers}};
+    engine->json = document.dump();
     *json = engine->json.c_str();
     return static_cast<int>(CUVEIN_OK);
   });

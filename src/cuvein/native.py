@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import enum
 import functools
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,6 +135,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "engine_begin": (_STATUS, [_POINTER, _TEXT]),
     "engine_consume": (_STATUS, [_POINTER, _POINTER, _SIZE]),
     "engine_end": (_STATUS, [_POINTER, ctypes.c_uint32, _TEXT, ctypes.POINTER(_TEXT)]),
+    "engine_times": (_STATUS, [_POINTER, ctypes.POINTER(_TEXT)]),
     "trace_create": (_STATUS, [_TEXT, _TEXT, ctypes.POINTER(_POINTER)]),
     "trace_module": (_STATUS, [_POINTER, _POINTER, _SIZE]),
     "trace_begin": (_STATUS, [_POINTER, _TEXT]),
@@ -326,6 +328,19 @@ class Engine(_Handle):
         reason = None if incomplete is None else _text(incomplete)
         _check(_function("engine_end")(self._alive(), launch, reason, ctypes.byref(result)))
         return result.value or b""
+
+    def times(self) -> dict[str, Any]:
+        """Return what the engine has spent its time on so far, in seconds.
+
+        ``caller`` is the thread that calls it: ``checking`` (and copying) records, ``analysing`` what is too
+        little to be handed over, ``waiting`` for the workers, ``ending`` launches. ``workers`` has one entry
+        each: ``decode``, ``by_block``, ``by_address`` (docs/engine.md), ``cleaning`` shadow memory,
+        ``waiting`` for other workers, and ``starved`` of records.
+        """
+        result = ctypes.c_char_p()
+        _check(_function("engine_times")(self._alive(), ctypes.byref(result)))
+        times: dict[str, Any] = json.loads(result.value or b"")
+        return times
 
     def close(self) -> None:
         """Release the engine; a second call does nothing."""

@@ -1,1 +1,0 @@
-"""As much of Numba as the Python side of cuvein looks at."""

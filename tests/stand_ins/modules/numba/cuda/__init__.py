@@ -1,1 +1,0 @@
-"""What Numba has for CUDA."""

@@ -1,1 +1,0 @@
-"""What Numba has of the driver."""
