@@ -105,11 +105,13 @@ def test_import_hook_leaves_no_trace_on_modules(run: Callable[[str], Any]) -> No
     found = run(
         """
 import cupy, torch
-result = [[type(m.__loader__).__name__, type(m.__spec__.loader).__name__] for m in (cupy, torch)]
+from numba.cuda.cudadrv import devicearray
+modules = cupy, torch, devicearray
+result = [[type(m.__loader__).__name__, type(m.__spec__.loader).__name__] for m in modules]
 print(json.dumps([result, [type(f).__name__ for f in sys.meta_path if "_Finder" == type(f).__name__]]))
 """
     )
-    assert found == [[["SourceFileLoader"] * 2] * 2, []]
+    assert found == [[["SourceFileLoader"] * 2] * 3, []]
 
 
 def test_module_that_fails_to_import_fails_as_it_does(program: Program) -> None:
@@ -373,3 +375,23 @@ print(json.dumps(describe()))
 """
     )
     assert tensors(found) == []
+
+
+# --- Numba -------------------------------------------------------------------------------------------------
+
+
+def test_arrays_of_numba_name_the_allocation_that_they_fill(run: Callable[[str], Any]) -> None:
+    found = run(
+        """
+from numba.cuda.cudadrv.devicearray import DeviceNDArray
+malloc(0x2000000, 48); malloc(0x3000000, 4096)
+x = DeviceNDArray((3, 4), 0x2000000); part = DeviceNDArray((2, 2), 0x3000000)
+describe(); print(json.dumps(describe()))
+"""
+    )
+    shapes = {entry["address"]: (entry["kind"], entry.get("shape")) for entry in found["allocations"]}
+    assert shapes == {
+        0x100000: ("device", None),
+        0x2000000: ("device", [3, 4]),
+        0x3000000: ("device", None),
+    }

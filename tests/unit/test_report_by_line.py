@@ -113,6 +113,7 @@ def test_what_has_no_line_is_listed_by_function_with_the_reason(tmp_path: Path) 
     text = LineReport(locator_of(tmp_path, "partial"), Listing()).render([profile_of("partial")])
     assert "library (line not known)" in text
     assert "Note: library has no line here; compile it with -lineinfo too." in text
+    assert "Note: linked: 2 of 3 memory instructions have a line." in text
     assert "kernel_part.cu:7" in text
 
 
@@ -203,6 +204,17 @@ def test_sources_that_are_not_found_or_profiles_that_are_damaged_are_told(tmp_pa
     problems = record_run(folder, "embed")
     assert any("launch-000002.json" in problem for problem in problems)
     assert any("/kernels/scaling.cuh is not here" in problem for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("name", "level"), [("linked", "full"), ("partial", "partial"), ("no_lines", "none")]
+)
+def test_of_each_kernel_it_is_said_how_much_of_it_has_lines(name: str, level: str, tmp_path: Path) -> None:
+    document = json.loads(LineDocument(locator_of(tmp_path, name)).render([profile_of(name)]))
+    (kernel,) = document["kernels"]
+    assert kernel["lines_known"] == level
+    assert (kernel["remedy"] is None) == (level == "full")
+    assert level == "full" or "-lineinfo" in kernel["remedy"]
 
 
 @pytest.mark.parametrize("by", [View.LINE, View.OBJECT])

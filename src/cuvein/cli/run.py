@@ -38,7 +38,7 @@ class Engine(str, enum.Enum):
     GPU = "gpu"
 
 
-class Keep(str, enum.Enum):
+class Source(str, enum.Enum):
     """What to keep of source files; see :func:`cuvein.source.record_run`."""
 
     NONE = "none"
@@ -137,13 +137,23 @@ def run(
             rich_help_panel=_OUTPUT,
         ),
     ] = False,
-    keep_source: Annotated[
-        Keep,
+    source: Annotated[
+        Source,
         typer.Option(
             help="Keep the source files of the profiled instructions: their text, or their hash only.",
             rich_help_panel=_OUTPUT,
         ),
-    ] = Keep.NONE,
+    ] = Source.NONE,
+    source_roots: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--source-root",
+            metavar="FOLDER",
+            help="With --source: where to look for files that are not where they were compiled. "
+            "May be repeated.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
     call_sites: Annotated[
         bool,
         typer.Option(
@@ -236,10 +246,10 @@ def run(
     )
     result = launch(request, messages.warn)
     told = summary.of_run(request, result)
-    if result.output is not None and keep_source is not Keep.NONE:
+    if result.output is not None and source is not Source.NONE:
         from cuvein.source import record_run  # noqa: PLC0415 (readers of machine code; most runs need none)
 
-        for sentence in record_run(result.output, keep_source.value):
+        for sentence in record_run(result.output, source.value, source_roots or ()):
             told.complain(sentence)
     for line in told.problems if quiet else told.lines:
         messages.say(line)

@@ -25,12 +25,16 @@ _of_process: list[tuple[Monitor, Arrays]] = []
 
 
 class Facts(NamedTuple):
-    """An array that fills the memory it was given: address, bytes, type of an element, shape."""
+    """An array that fills the memory it was given: address, bytes, type of an element, shape.
+
+    ``alone`` says that this memory is an allocation for itself.
+    """
 
     address: int
     bytes: int
     dtype: str
     shape: tuple[int, ...]
+    alone: bool = False
 
 
 def of_process() -> tuple[Monitor, Arrays]:
@@ -85,7 +89,8 @@ class Arrays:
 
     def name(self, found: Facts) -> None:
         """Tell what an array is."""
-        if found.bytes and self._monitor.named(*found):
+        tell = self._monitor.allocation if found.alone else self._monitor.named
+        if found.bytes and tell(found.address, found.bytes, found.dtype, found.shape):
             self._unnamed.discard(found.address)
 
     def destroyed(self, address: int) -> None:

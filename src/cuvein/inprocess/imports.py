@@ -21,7 +21,7 @@ def after_import(actions: dict[str, Action]) -> None:
     Parameters
     ----------
     actions
-        By the name of a top-level module. An exception of an action is dropped.
+        By the full name of a module. An exception of an action is dropped.
     """
     sys.meta_path.insert(0, _Finder(actions))
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from cuvein.profile.model import LaunchProfile
     from cuvein.report.summary import AccessSummary, KernelSummary, Summary
-    from cuvein.source import Frame, Locator, NodeSource
+    from cuvein.source import Frame, LineCoverage, Locator, NodeSource
 
-__all__ = ["LineDocument", "LineGroup", "LineReport", "by_line"]
+__all__ = ["LineDocument", "LineGroup", "LineReport", "by_line", "lines_known"]
 
 FORMAT = "cuvein report by line"
 VERSION = 1
@@ -90,6 +90,20 @@ def by_line(summary: Summary, locator: Locator) -> list[LineGroup]:
     return sorted(groups.values(), key=lambda group: (-group.bytes, group.place))
 
 
+def lines_known(summary: Summary, locator: Locator) -> dict[str, LineCoverage | Missing]:
+    """Say of each kernel, by name, how many of its memory instructions have a line, or why none has."""
+    places: dict[tuple[str, str | None, str], set[tuple[str, int]]] = {}
+    for kernel in summary.kernels:
+        used = places.setdefault((kernel.name, kernel.module, kernel.mangled), set())
+        used |= {(access.key.function, access.key.pc) for access in kernel.heaviest()}
+    found: dict[str, LineCoverage | Missing] = {}
+    for (name, module, mangled), used in places.items():
+        table = locator.lines(module)
+        known = table if isinstance(table, Missing) else table.coverage(sorted(used), mangled)
+        found.setdefault(name, known)
+    return found
+
+
 class LineReport:
     """The report by line as text.
 
@@ -116,6 +130,7 @@ class LineReport:
         shown = groups[: self._top] if self._top else groups
         sections = [self._section(group, whole) for group in shown]
         notes = [str(group.why) for group in groups if group.why is not None]
+        notes += _partial(lines_known(summary, self._locator))
         notes += self._locator.problems + [note for group in shown if (note := self._source_note(group))]
         title = "Source lines by bytes accessed"
         return self._listing.render(summary, title, sections, len(groups), list(dict.fromkeys(notes)))
@@ -156,8 +171,17 @@ class LineDocument:
 
     def render(self, profiles: Iterable[LaunchProfile]) -> str:
         """Make the report; see :class:`cuvein.report.Report`."""
-        groups = by_line(summarise(profiles), self._locator)
-        document = {"format": FORMAT, "version": VERSION, "lines": [self._group(group) for group in groups]}
+        summary = summarise(profiles)
+        groups = by_line(summary, self._locator)
+        document = {
+            "format": FORMAT,
+            "version": VERSION,
+            "kernels": [
+                {"name": name, **_coverage(known)}
+                for name, known in lines_known(summary, self._locator).items()
+            ],
+            "lines": [self._group(group) for group in groups],
+        }
         return json.dumps(document, indent=2) + "\n"
 
     def _group(self, group: LineGroup) -> dict[str, Any]:
@@ -173,6 +197,26 @@ class LineDocument:
             "accesses": [{**kind._asdict(), **tally.document()} for kind, tally in _heaviest(group)],
             "instructions": [_instruction(access, source) for access, source in group.instructions],
         }
+
+
+def _coverage(known: LineCoverage | Missing) -> dict[str, Any]:
+    if isinstance(known, Missing):
+        return {"lines_known": "none", "remedy": str(known)}
+    return {
+        "lines_known": known.level,
+        "instructions": known.instructions,
+        "with_line": known.with_line,
+        "remedy": known.remedy,
+    }
+
+
+def _partial(coverage: dict[str, LineCoverage | Missing]) -> list[str]:
+    # Where no instruction has a line, that is what the note on them says.
+    return [
+        f"{short(name)}: {known.with_line} of {known.instructions} memory instructions have a line"
+        for name, known in coverage.items()
+        if not isinstance(known, Missing) and known.level == "partial"
+    ]
 
 
 def _add(group: LineGroup, kernel: KernelSummary, access: AccessSummary, source: NodeSource) -> None:

@@ -1,0 +1,1 @@
+"""As much of Numba as the Python side of cuvein looks at."""

@@ -1,0 +1,1 @@
+"""What Numba has for CUDA."""

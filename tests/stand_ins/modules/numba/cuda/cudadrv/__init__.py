@@ -1,0 +1,1 @@
+"""What Numba has of the driver."""
