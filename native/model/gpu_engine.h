@@ -22,8 +22,12 @@ constexpr uint64_t kHintsOffset = 128 << 10;    // kHints numbers: where a range
 constexpr uint64_t kRangesOffset = 256 << 10;   // kMostRanges of Range
 constexpr uint64_t kKeysOffset = 512 << 10;     // of the blocks at each multiprocessor
 constexpr uint64_t kDirectoryOffset = 1 << 20;  // entries of the directory
-constexpr uint64_t kCountersOffset = 2 << 20;   // kCopies of kCounters
-constexpr uint64_t kMemoryBytes = 6 << 20;      // all of it
+constexpr uint64_t kSitesOffset = 2 << 20;      // kCopies of kSites
+constexpr uint64_t kCountsOffset = 4 << 20;     // as many counts
+constexpr uint64_t kResidentsOffset = 6 << 20;  // kResidents
+constexpr uint64_t kNodesOffset = 7 << 20;      // node keys of the sites
+constexpr uint64_t kCountersOffset = 8 << 20;   // kCopies of kCounters
+constexpr uint64_t kMemoryBytes = 12 << 20;     // all of it
 constexpr unsigned kDirectoryBits = 17;
 constexpr uint32_t kMultiprocessors = 192;  // more than any GPU has
 
@@ -44,6 +48,7 @@ constexpr uint32_t first_node_place(uint32_t slot, uint32_t grid) {
 constexpr uint32_t kMostRanges = 2048;
 constexpr uint32_t kBlocksPerMultiprocessor = 32;
 constexpr uint32_t kWarpsPerBlock = 32;
+constexpr uint32_t kWarpsPerMultiprocessor = 64;
 // Shared memory of a multiprocessor, and what the system keeps of it for each block.
 constexpr uint32_t kSharedBytes = 228 * 1024;
 constexpr uint32_t kReservedShared = 1024;
@@ -138,6 +143,7 @@ struct alignas(32) Warp {
   uint32_t clock;                        // block barriers passed
   uint32_t events;                       // full __syncwarp since the last of them
   uint32_t at_barrier, at_sync, exited;  // lanes
+  uint32_t resident;                     // number + 1 of its Resident; 0: none
 };
 
 // The asynchronous copies of a warp: groups that it has committed, and the last waits, each of which
@@ -165,6 +171,40 @@ constexpr uint32_t kMostProbes = 64;
 
 constexpr uint32_t kHints = 256;
 
+// What an access of a usual warp needs to know of its instruction, made by the first that comes by: tables of
+// sites, direct-mapped, one for each kCopies multiprocessors. Multiprocessors keep parts of 16 bytes in their
+// caches that others have since written: each part says for itself whose it is.
+constexpr uint32_t kSites = 1024;
+constexpr uint32_t kSiteWays = 4;
+struct alignas(64) Site {
+  uint32_t tag;     // slot + 1; 0: free
+  uint32_t where;   // low bits of the pc + space
+  uint32_t entry;   // low part of shadow entries, without warp and lane
+  uint32_t shifts;  // clusters or copies 1 at 31 | less than a word 1 at 30 | lanes served together, log2, 3
+                    // at 27 | clock bits 5 at 22 | pc bits 5 at 17 | event bits 5 at 12 | block shift 6 at 6
+                    // | units of an access, log2, 3 at 3 | unit shift 3
+  uint32_t tag_of_window;
+  uint32_t extent;  // bytes
+  uint64_t first;   // address: accesses in this window are of one allocation
+  // Outcomes that are counted here: of all lanes alike. tag 21 at 40 | edge key 25 at 15 | brief facts 15
+  unsigned long long keys[kSiteWays];
+};
+struct alignas(64) SiteCounts {
+  unsigned long long counts[kSiteWays];
+};
+// Brief facts: extra 5 at 10 | addresses - 1: 5 at 5 | lanes - 1: 5. Extra is sectors - 1, in shared memory
+// ideal wavefronts - 1, or words - 1 where lanes have less than a word.
+
+// A resident warp, by the place the hardware has it at.
+struct alignas(32) Resident {
+  uint32_t tag;  // slot + 1
+  uint32_t block, warp;
+  uint32_t reserved;
+  uint64_t entry;   // its part of shadow entries
+  uint64_t shadow;  // of its block's shared memory
+};
+constexpr uint32_t kResidents = 256 * kWarpsPerMultiprocessor;
+
 // Why a graph is not exact, or which part of it is not known.
 enum Finding : uint32_t {
   kFineAccess = 1,       // an access finer than the tracking unit
@@ -190,12 +230,13 @@ struct Engine {
   Block* block_states;         // kBlocksPerMultiprocessor for each multiprocessor
   Warp* warps;                 // kWarpsPerBlock for each of those
   uint32_t* locks;             // by multiprocessor
-  uint32_t* used;              // numbers of the counters in use
+  uint32_t* used;              // numbers of the counters in use, and behind them of the sites
   // What follows changes.
   alignas(128) uint32_t owner;  // tag of the launch that has the engine; 0: none
   uint32_t pages_taken;
   uint64_t range_version;
   alignas(128) uint32_t used_count;
+  uint32_t used_sites;
   uint32_t findings;
   uint32_t spilled;                              // blocks were found a place at another multiprocessor
   alignas(128) unsigned long long blocks_ended;  // threads, where nothing is kept of blocks

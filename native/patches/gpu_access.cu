@@ -31,26 +31,56 @@ CUVEIN_FAST void analyse_access(const Group& group, uint64_t pc, uint64_t addres
 
 using cuvein::gpu::Engines;
 
-CUVEIN_PATCH cuvein_global(void* userdata, uint64_t pc, void* address, uint32_t size, uint32_t flags,
-                           const void* data) {
-  cuvein::gpu::Group group;
-  const Engines engine = cuvein::gpu::engine_of(userdata, &group);
-  if (engine == Engines::kHost) return host_global(userdata, pc, address, size, flags, data);
-  if (engine == Engines::kGpu) {
-    cuvein::gpu::analyse_access<Space::kGlobal>(group, pc, reinterpret_cast<uint64_t>(address), size, flags);
+namespace {
+
+// An access of the lanes `active`, which the short way saw together. `packed`: size and flags.
+template <Space kSpace>
+CUVEIN_SLOW SanitizerPatchResult go_on(uint64_t data, uint64_t address, uint32_t pc, uint32_t packed,
+                                       uint32_t active, cuvein::gpu::Left left) {
+  if (left == cuvein::gpu::Left::kScattered) {
+    cuvein::gpu::analyse_known<kSpace>(data, address, active, pc);
+    return SANITIZER_PATCH_SUCCESS;
   }
+  const uint32_t size = packed >> 16, flags = packed & 0xffff;
+  const cuvein::gpu::Group group{data, active, cuvein::gpu::lane_of_warp()};
+  if ((data & cuvein::kGpuCandidate) == 0 || !cuvein::gpu::on_gpu(group)) {
+    void* const userdata = reinterpret_cast<void*>(data);
+    void* const at = reinterpret_cast<void*>(address);
+    return kSpace == Space::kGlobal ? host_global(userdata, pc, at, size, flags, nullptr)
+                                    : host_shared(userdata, pc, at, size, flags, nullptr);
+  }
+  cuvein::gpu::analyse_access<kSpace>(group, pc, address, size, flags);
   return SANITIZER_PATCH_SUCCESS;
 }
 
-CUVEIN_PATCH cuvein_shared(void* userdata, uint64_t pc, void* address, uint32_t size, uint32_t flags,
-                           const void* data) {
-  cuvein::gpu::Group group;
-  const Engines engine = cuvein::gpu::engine_of(userdata, &group);
-  if (engine == Engines::kHost) return host_shared(userdata, pc, address, size, flags, data);
-  if (engine == Engines::kGpu) {
-    cuvein::gpu::analyse_access<Space::kShared>(group, pc, reinterpret_cast<uint64_t>(address), size, flags);
+template <Space kSpace>
+CUVEIN_FAST SanitizerPatchResult go(void* userdata, uint64_t pc, void* address, uint32_t size,
+                                    uint32_t flags) {
+  const uint64_t data = reinterpret_cast<uint64_t>(userdata), at = reinterpret_cast<uint64_t>(address);
+  if (data == 0) return SANITIZER_PATCH_SUCCESS;
+  const uint32_t active = cuvein::gpu::active_lanes(), low = static_cast<uint32_t>(pc);
+  uint32_t packed;
+  asm volatile("shl.b32 %0, %1, 16;\n\tor.b32 %0, %0, %2;" : "=&r"(packed) : "r"(size), "r"(flags));
+  cuvein::gpu::Outcome outcome;
+  const cuvein::gpu::Left left = cuvein::gpu::analyse_usual<kSpace>(data, active, low, at, &outcome);
+  if (left == cuvein::gpu::Left::kNothing) return SANITIZER_PATCH_SUCCESS;
+  if (left == cuvein::gpu::Left::kCounts) {
+    cuvein::gpu::count_outcome_left<kSpace>(data, active, low, outcome);
+    return SANITIZER_PATCH_SUCCESS;
   }
-  return SANITIZER_PATCH_SUCCESS;
+  return go_on<kSpace>(data, at, low, packed, active, left);
+}
+
+}  // namespace
+
+CUVEIN_PATCH cuvein_global(void* userdata, uint64_t pc, void* address, uint32_t size, uint32_t flags,
+                           const void*) {
+  return go<Space::kGlobal>(userdata, pc, address, size, flags);
+}
+
+CUVEIN_PATCH cuvein_shared(void* userdata, uint64_t pc, void* address, uint32_t size, uint32_t flags,
+                           const void*) {
+  return go<Space::kShared>(userdata, pc, address, size, flags);
 }
 
 CUVEIN_PATCH cuvein_local(void* userdata, uint64_t pc, void* address, uint32_t size, uint32_t flags,

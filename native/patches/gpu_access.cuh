@@ -1,27 +1,10 @@
 // One access of a warp: its distributions, its reuse, its counts.
 #pragma once
 
-#include "patches/gpu_copies.cuh"
+#include "patches/gpu_site.cuh"
 
 namespace cuvein {
 namespace gpu {
-
-struct Access {
-  AccessType type;
-  bool asynchronous;
-  uint32_t size_shift;  // log2 of the bytes a lane
-};
-
-// How the lanes lie to one another. Accesses are naturally aligned and of one size, so lanes touch the same
-// bytes or none in common.
-struct Lanes {
-  uint32_t leaders;  // lanes that are the lowest at their address
-  uint32_t highest;  // of the lanes at this lane's address; holds for leaders
-  bool ordered;      // addresses rise or fall with the lanes, so those at one address are neighbours
-};
-
-CUVEIN_FAST uint32_t below(uint32_t lane) { return (1u << lane) - 1; }
-CUVEIN_FAST uint32_t highest_of(uint32_t lanes) { return 31 - __clz(lanes); }
 
 // `before` is the address of the active lane before this one; of the first lane, its own.
 template <typename Address>
@@ -47,9 +30,6 @@ CUVEIN_FAST uint32_t distinct(const Group& group, Value value, Value before, boo
   const uint32_t same = __match_any_sync(group.active, value);
   return __popc(__ballot_sync(group.active, group.lane == static_cast<uint32_t>(__ffs(same)) - 1));
 }
-
-// The copy of the counters that this multiprocessor uses.
-CUVEIN_FAST uint32_t copy_of(const State& state) { return multiprocessor() & state.copy_mask; }
 
 // Index of the range that holds the address, or the number of ranges.
 CUVEIN_SLOW uint32_t find_range(const Range* ranges, uint32_t count, uint64_t address) {
@@ -96,54 +76,6 @@ CUVEIN_FAST uint32_t allocation_of(const Group& group, const Access& access, uin
   return allocation_slow(group, address, access, instruction, bytes);
 }
 
-// Halves of the warp (bits 0 and 1) in which shared memory serves all lanes of a wide load together: those
-// where no two lanes next to each other differ in their place, or no two at a distance of two. Pairs of words
-// are served together in both halves or in none.
-CUVEIN_SLOW uint32_t merged_halves(Group group, uint32_t block, uint32_t size_shift) {
-  // Lanes that are off differ from nobody.
-  const uint32_t next = group.active >> (group.lane ^ 1) & 1 ? group.lane ^ 1 : group.lane;
-  const uint32_t second = group.active >> (group.lane ^ 2) & 1 ? group.lane ^ 2 : group.lane;
-  const bool differs_from_next = __shfl_sync(group.active, block, next) != block;
-  const bool differs_from_second = __shfl_sync(group.active, block, second) != block;
-  const uint32_t by_next = __ballot_sync(group.active, differs_from_next);
-  const uint32_t by_second = __ballot_sync(group.active, differs_from_second);
-  if (size_shift == 3) return by_next == 0 || by_second == 0 ? 3 : 0;
-  const bool low = (by_next & 0xffff) == 0 || (by_second & 0xffff) == 0;
-  const bool high = by_next >> 16 == 0 || by_second >> 16 == 0;
-  return (low ? 1 : 0) | (high ? 2 : 0);
-}
-
-// Groups of lanes that shared memory serves together and that have a lane in `lanes`.
-CUVEIN_FAST uint32_t groups_with(uint32_t lanes, uint32_t size_shift, uint32_t merged) {
-  if (size_shift <= 2) return lanes != 0;
-  const uint32_t low = lanes & 0xffff, high = lanes >> 16;
-  if (size_shift == 3) return merged != 0 ? lanes != 0 : (low != 0) + (high != 0);
-  return (merged & 1 ? low != 0 : ((low & 0xff) != 0) + (low >> 8 != 0)) +
-         (merged & 2 ? high != 0 : ((high & 0xff) != 0) + (high >> 8 != 0));
-}
-
-// Wavefronts where lanes may meet in a bank: the most distinct words in one bank, added up over the groups.
-// `block` is the lane's word, or for wider accesses its pair or quadruple of words.
-CUVEIN_SLOW uint32_t wavefronts_slow(Group group, uint32_t block, uint32_t size_shift, uint32_t merged) {
-  const uint32_t half = group.lane / 16;
-  uint32_t together = 0;
-  if (size_shift == 3) together = merged != 0 ? 0 : half;
-  if (size_shift == 4) together = merged >> half & 1 ? half * 2 : group.lane / 8;
-  // One lane for each distinct place of a group of lanes.
-  const uint32_t same = __match_any_sync(group.active, block * 4 + together);
-  const bool chosen = group.lane == static_cast<uint32_t>(__ffs(same)) - 1;
-  const uint32_t chosen_lanes = __ballot_sync(group.active, chosen);
-  const uint32_t banks = size_shift <= 2 ? 32 : size_shift == 3 ? 16 : 8;
-  const uint32_t rivals = __match_any_sync(group.active, (block % banks) * 4 + together) & chosen_lanes;
-  const uint32_t rank = __popc(rivals & below(group.lane));
-  uint32_t wavefronts = 0;
-  for (uint32_t round = 0;; ++round) {
-    const uint32_t served = __ballot_sync(group.active, chosen && rank == round);
-    if (served == 0) return wavefronts;
-    wavefronts += groups_with(served, size_shift, merged);
-  }
-}
-
 CUVEIN_FAST uint32_t shared_distribution(const Group& group, const Lanes& lanes, uint32_t address,
                                          uint32_t before, uint32_t size_shift, bool read) {
   const uint32_t word_shift = size_shift < 2 ? 2 : size_shift;
@@ -173,93 +105,15 @@ CUVEIN_FAST uint64_t entry_of(const State& state, uint32_t instruction, uint32_t
   return entry;
 }
 
-// Adds the edges of a lane whose units differ: bytes of each, and the lane once for each edge.
-CUVEIN_SLOW void add_mixed(Group group, const uint32_t* keys, Space space, uint32_t instruction,
-                           uint32_t unit_shift, uint32_t units) {
-  const uint32_t copy = copy_of(*group.state());
-#pragma unroll 1
-  for (uint32_t i = 0; i < units; ++i) {
-    bool first = true;       // of the units with this key
-    bool first_edge = true;  // of the units on this edge, ordered or not
-    uint32_t same = 1;
-#pragma unroll 1
-    for (uint32_t j = 0; j < units; ++j) {
-      if (j < i) {
-        first = first && keys[j] != keys[i];
-        first_edge = first_edge && keys[j] >> 1 != keys[i] >> 1;
-      } else if (j > i) {
-        same += keys[j] == keys[i];
-      }
-    }
-    if (first)
-      add(group, copy, edge_count(Count::kBytes, space, instruction, keys[i], 0), same << unit_shift);
-    if (first_edge) add(group, copy, edge_count(Count::kPartLanes, space, instruction, keys[i] & ~1u, 0), 1);
-  }
-}
-
-// Reuse of lanes of several units each. `entry` is null for lanes without a shadow.
-template <unsigned kMostUnits>
-CUVEIN_FAST void exchange_units(const Group& group, const State& state, uint32_t copy, Space space,
-                                uint32_t instruction, const Lanes& lanes, unsigned long long* entry,
-                                uint64_t mine, uint32_t size_shift, uint32_t unit_shift) {
-  const uint32_t units = 1u << (size_shift - unit_shift);
-  if ((lanes.leaders >> group.lane & 1) == 0) return;
-  uint32_t keys[kMostUnits];
-  const uint64_t compared = mine | group.lane, left = mine | lanes.highest;
-  for (uint32_t i = 0; i < kMostUnits; ++i) {
-    if (i >= units) break;
-    keys[i] = 0;
-    if (entry != nullptr)
-      keys[i] = compare_shared(group, state, atomicExch(entry + i, static_cast<unsigned long long>(left)),
-                               compared);
-  }
-  bool same = true;
-  for (uint32_t i = 1; i < kMostUnits; ++i) {
-    if (i >= units) break;
-    same = same && keys[i] == keys[0];
-  }
-  const uint32_t even = __ballot_sync(lanes.leaders, same);
-  if (same) {
-    const uint32_t alike = __match_any_sync(even, keys[0]);
-    if (group.lane == static_cast<uint32_t>(__ffs(alike)) - 1)
-      add(group, copy, edge_count(Count::kLanes, space, instruction, keys[0], size_shift), __popc(alike));
-  } else {
-    add_mixed(group, keys, space, instruction, unit_shift, units);
-  }
-}
-
-// What these need besides, in one register.
-CUVEIN_FAST uint32_t pack_reuse(uint32_t highest, uint32_t size_shift, Space space) {
-  return highest | size_shift << 8 | static_cast<uint32_t>(space) << 16;
-}
-
-template <unsigned kMostUnits>
-CUVEIN_FAST void unpack_and_exchange(const Group& group, unsigned long long* entry, uint64_t mine,
-                                     uint32_t leaders, uint32_t packed) {
-  const State& state = *group.state();
-  const Space space = static_cast<Space>(packed >> 16);
-  const uint32_t instruction = static_cast<uint32_t>(mine >> kInstructionShift) & (state.pc_limit - 1);
-  if (entry != nullptr) entry = in_global(entry);
-  exchange_units<kMostUnits>(group, state, copy_of(state), space, instruction, {leaders, packed & 31, false},
-                             entry, mine, packed >> 8 & 0xff,
-                             space == Space::kGlobal ? state.global_shift : state.shared_shift);
-}
-
-CUVEIN_SLOW void exchange_few(Group group, unsigned long long* entry, uint64_t mine, uint32_t leaders,
-                              uint32_t packed) {
-  unpack_and_exchange<4>(group, entry, mine, leaders, packed);
-}
-
-CUVEIN_SLOW void exchange_many(Group group, unsigned long long* entry, uint64_t mine, uint32_t leaders,
-                               uint32_t packed) {
-  unpack_and_exchange<16>(group, entry, mine, leaders, packed);
-}
-
 // Adds edges of leaders that are not alike.
 CUVEIN_SLOW void add_apart(Group group, uint32_t copy, uint32_t leaders, uint64_t edge) {
   const uint32_t alike = __match_any_sync(group.active, edge) & leaders;
   if (group.lane == static_cast<uint32_t>(__ffs(alike)) - 1) add(group, copy, edge, __popc(alike));
   __syncwarp(group.active);
+}
+
+CUVEIN_FAST bool instruction_known(const State& state, uint64_t pc) {
+  return (static_cast<uint32_t>(pc) - state.pc_base) >> 4 < state.pc_limit;
 }
 
 // Where the instruction stands; out of the known code, wherever.
@@ -268,6 +122,36 @@ CUVEIN_FAST uint32_t instruction_at(const Group& group, const State& state, uint
   if (instruction < state.pc_limit) return instruction;
   find_out(group, kFarCode);
   return instruction & (state.pc_limit - 1);
+}
+
+// Makes the site of a global access. Its window is the range around the address, or the gap between ranges.
+// One lane.
+CUVEIN_SLOW void make_global_site(Group group, uint64_t address, uint64_t node, uint32_t pc) {
+  const uint32_t count = group.state()->range_count;
+  const Range* ranges = group.ranges();
+  uint32_t low = 0, high = count;  // the first range that starts above the address
+  while (low < high) {
+    const uint32_t middle = (low + high) / 2;
+    if (ranges[middle].first <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  uint64_t first = 0, end = low < count ? ranges[low].first : ~uint64_t{0};
+  if (low != 0) {
+    const uint64_t last = ranges[low - 1].first + (ranges[low - 1].extent >> kRangeShift);
+    if (address < last) {
+      first = ranges[low - 1].first;
+      end = last;
+      node |=
+          global_facts(1, 1, 1, static_cast<uint32_t>(ranges[low - 1].extent) & ((1u << kRangeShift) - 1));
+    } else {
+      first = last;
+    }
+  }
+  first += (address - first) >> 31 << 31;
+  make_site(group, node, first, pc + static_cast<uint32_t>(Space::kGlobal),
+            static_cast<uint32_t>(end - first < ~0u ? end - first : ~0u));
 }
 
 template <Space kSpace>
@@ -280,7 +164,7 @@ CUVEIN_FAST void analyse(const Group& group, const Access& access, uint64_t pc, 
   const uint32_t unit_shift = kGlobal ? state.global_shift : state.shared_shift;
 
   uint32_t place = kNoPlace, clock = 0;
-  if (!kGlobal || state.synchronises != 0) {
+  if (!kGlobal || state.synchronises != 0 || state.shared_stride != 0) {
     place = place_of_block(group);
     if (state.synchronises != 0) clock = clock_of_warp(state, *warp_at(group, place));
     if (!kGlobal && access.asynchronous) {
@@ -319,6 +203,19 @@ CUVEIN_FAST void analyse(const Group& group, const Access& access, uint64_t pc, 
     }
   }
   if (fine) find_out(group, kFineAccess);
+  const bool copies = !kGlobal && access.asynchronous;  // have another clock
+  if (group.leads() && !fine && !copies && instruction_known(state, pc) && state.blocks >> 32 == 0) {
+    const uint64_t node = node_count(Count::kExecutions, kSpace, access.type, access.asynchronous, false,
+                                     instruction, size_shift, kGlobal ? 0 : shared_facts(1, 1, 1, 1));
+    if (kGlobal)
+      make_global_site(group, wide_address, node, static_cast<uint32_t>(pc));
+    else
+      make_site(group, node, 0, static_cast<uint32_t>(pc) + static_cast<uint32_t>(kSpace),
+                state.shared_stride << unit_shift);
+    make_resident(group, place == kNoPlace ? nullptr : warp_at(group, place),
+                  place == kNoPlace ? 0 : reinterpret_cast<uint64_t>(shadow_of_place(state, place)),
+                  entry_of(state, 0, clock));
+  }
   uint32_t alike = 0;  // leaders on one edge, which is `edge` for the first lane
   const uint64_t of_edge = edge_count(Count::kLanes, kSpace, instruction, 0, size_shift);
   uint32_t edge = 0;
@@ -357,6 +254,19 @@ CUVEIN_FAST void analyse(const Group& group, const Access& access, uint64_t pc, 
     if (count != 0) add(group, copy, key, count);
   }
   __syncwarp(group.active);
+}
+
+template <Space kSpace>
+CUVEIN_FAST void analyse_any(const Group& group, const Access& access, uint64_t pc, uint64_t address) {
+  const uint32_t low = static_cast<uint32_t>(pc);
+  Outcome outcome;
+  const Left left = analyse_usual<kSpace>(group.data, group.active, low, address, &outcome);
+  if (left == Left::kCounts)
+    count_outcome_left<kSpace>(group.data, group.active, low, outcome);
+  else if (left == Left::kScattered)
+    analyse_known<kSpace>(group.data, address, group.active, low);
+  else if (left == Left::kAll)
+    analyse<kSpace>(group, access, pc, address);
 }
 
 // An asynchronous copy whose lanes read different numbers of bytes: units that some lanes leave out belong to

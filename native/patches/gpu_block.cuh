@@ -155,6 +155,7 @@ CUVEIN_FAST void complete(const Group& group, Warp* warp) {
     publish(&warp->at_sync, 0u);
     if (events >= (1u << state.event_bits) - 1) find_out(group, kClockSaturated);
   }
+  tell_clock(group, warp, clock_of_warp(state, *warp));
 }
 
 CUVEIN_FAST void arrive_at_barrier(const Group& group, uint32_t number, uint32_t threads, bool waits) {
@@ -209,6 +210,7 @@ CUVEIN_FAST void end_threads(const Group& group) {
   const State& state = *group.state();
   const bool places = state.blocks_per_multiprocessor != 0;
   const uint32_t place = places ? place_of_block(group) : kNoPlace;
+  forget_resident(group);
   __threadfence();
   __syncwarp(group.active);
   uint32_t last = 0;

@@ -16,7 +16,7 @@ CUVEIN_FAST Engines engine_of(void* userdata, Group* group) {
   if ((data & kGpuCandidate) == 0) return Engines::kHost;
   group->data = data;
   group->active = __activemask();
-  asm("mov.u32 %0, %%laneid;" : "=r"(group->lane));
+  group->lane = lane_of_warp();
   return on_gpu(*group) ? Engines::kGpu : Engines::kHost;
 }
 

@@ -20,8 +20,61 @@ namespace gpu {
 
 CUVEIN_FAST uint32_t multiprocessor() {
   uint32_t id;
-  asm("mov.u32 %0, %%smid;" : "=r"(id));
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
   return id;
+}
+
+// Where the hardware has the warp, among those of its multiprocessor.
+CUVEIN_FAST uint32_t warp_of_multiprocessor() {
+  uint32_t id;
+  asm volatile("mov.u32 %0, %%warpid;" : "=r"(id));
+  return id % kWarpsPerMultiprocessor;
+}
+
+CUVEIN_FAST uint32_t lane_of_warp() {
+  uint32_t lane;
+  asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+  return lane;
+}
+
+// One more, without asking how many there were.
+template <uint64_t kDistance>
+CUVEIN_FAST void count_one(uint64_t address) {
+  asm volatile("red.global.add.u64 [%0 + %1], 1;" ::"l"(address), "n"(kDistance) : "memory");
+}
+
+struct alignas(16) Quad {
+  uint32_t x, y, z, w;
+};
+
+// 16 bytes at a fixed distance from an address in device memory. Loaded where it says so and each time anew:
+// left to itself the compiler would load early and run out of registers.
+template <uint64_t kDistance>
+CUVEIN_FAST Quad quad(uint64_t address) {
+  Quad value;
+  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4 + %5];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "l"(address), "n"(kDistance));
+  return value;
+}
+
+CUVEIN_FAST uint32_t active_lanes() { return __activemask(); }
+
+// Whether the condition holds for all lanes of `active`. Only when all of them run side by side can one see
+// all of them, so either all see that it holds or none. Much less machine code than a vote.
+// Predicated, since after a branch those that took it would not be beside the others.
+CUVEIN_FAST bool together(uint32_t active, bool condition) {
+  uint32_t seen;
+  asm volatile(
+      "{\n\t"
+      ".reg .pred holds;\n\t"
+      "setp.ne.u32 holds, %1, 0;\n\t"
+      "mov.u32 %0, 0;\n\t"
+      "@holds activemask.b32 %0;\n\t"
+      "}"
+      : "=&r"(seen)
+      : "r"(static_cast<uint32_t>(condition)));
+  return seen == active;
 }
 
 // Of the block, without what the system reserves.

@@ -33,6 +33,9 @@ struct Group {
   CUVEIN_FAST bool leads() const { return lane == first(); }
 };
 
+CUVEIN_FAST uint32_t below(uint32_t lane) { return (1u << lane) - 1; }
+CUVEIN_FAST uint32_t highest_of(uint32_t lanes) { return 31 - __clz(lanes); }
+
 CUVEIN_FAST uint64_t block_of_grid() {
   return blockIdx.x +
          static_cast<uint64_t>(gridDim.x) * (blockIdx.y + static_cast<uint64_t>(gridDim.y) * blockIdx.z);

@@ -1,7 +1,7 @@
 // Beginning and end of a launch on the GPU engine, by its first and its last warp.
 #pragma once
 
-#include "patches/gpu_counts.cuh"
+#include "patches/gpu_outcome.cuh"
 
 namespace cuvein {
 namespace gpu {
@@ -24,7 +24,8 @@ CUVEIN_SLOW uint64_t block_by_cluster(const State* state) {
   return cluster << state->cluster_bits | (blockIdx.x % x + x * (blockIdx.y % y + y * (blockIdx.z % z)));
 }
 
-CUVEIN_FAST Label label_of_other_block(const State& state, uint64_t difference) {
+template <typename Shape>
+CUVEIN_FAST Label label_of_other_block(const Shape& state, uint64_t difference) {
   const bool near = state.cluster_bits != 0 && difference >> state.block_shift >> state.cluster_bits == 0;
   return near ? Label::kCluster : Label::kGrid;
 }
@@ -182,6 +183,7 @@ CUVEIN_SLOW void end_on_host(Group group) {
 CUVEIN_SLOW void finish(Group group) {
   Engine* engine = group.engine();
   __threadfence();
+  fold_sites(group);
   send_counts(group);
   if (group.leads()) {
     const uint32_t findings = fresh(&engine->findings);

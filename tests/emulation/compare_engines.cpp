@@ -89,7 +89,7 @@ struct Device {
     engine->warps = zeroed<gpu::Warp>(places * gpu::kWarpsPerBlock);
     copies = zeroed<gpu::Copies>(places * gpu::kWarpsPerBlock);
     engine->locks = zeroed<uint32_t>(gpu::kMultiprocessors);
-    engine->used = zeroed<uint32_t>(size_t{gpu::kCopies} * gpu::kCounters);
+    engine->used = zeroed<uint32_t>(size_t{gpu::kCopies} * (gpu::kCounters + gpu::kSites));
     shared_shadow = zeroed<uint64_t>(size_t{gpu::kMultiprocessors} * gpu::kSharedBytes);
   }
 
@@ -124,6 +124,7 @@ struct Settings {
   uint32_t grid[3], cluster[3];
   uint32_t global_shift, shared_shift, local_shift, synchronises;
   bool copies;  // asynchronous ones
+  bool usual;   // mostly accesses whose lanes lie side by side or at one place
   std::vector<Instruction> instructions;
   std::vector<AllocationRange> allocations;
 };
@@ -173,7 +174,8 @@ class Run {
     }
     given.range_count = static_cast<uint32_t>(ranges_.size());
     given.ranges = ranges_.data();
-    given.range_version = slot + 1;
+    static uint64_t range_version = 0;
+    given.range_version = ++range_version;
     given.shared_shadow = reinterpret_cast<uint64_t>(device->shared_shadow);
   }
 
@@ -197,7 +199,7 @@ class Run {
         barrier(block);
       else if (choice < 9 && settings_.synchronises > 1)
         sync(block, below(warps_));
-      else if (choice < 11)
+      else if (choice < 11 && !(settings_.usual && below(20) != 0))
         exit(block, below(warps_),
              below(3) == 0 ? 1u << below(32) : (*random_)() & (*random_)() & (*random_)());
       else if (choice < 25 && settings_.copies)
@@ -306,6 +308,8 @@ class Run {
     emulated::shared_bytes_of_block = settings_.shared;
     emulated::warp_of_lanes = warp;
     emulated::grid_of_launch = grid_;
+    // Now and then the hardware puts the warp elsewhere, also where another was.
+    emulated::place_of_warp = (below(40) == 0 ? below(8) : warp + 4 * (block / kMultiprocessorsUsed));
     emulated::Warp::instance().run(active, [&](uint32_t lane) {
       gpu::Group group{data(), active, lane};
       if (!gpu::on_gpu(group)) emulated::Warp::fail("the launch was left to the host", "decision");
@@ -385,21 +389,26 @@ class Run {
   uint64_t place(Space space, uint32_t size) {
     if (space == Space::kLocal) return (0xfffc80 + below(32)) / size * size;
     if (space == Space::kShared) return (1024 + below(settings_.shared - 15)) / size * size;
-    const uint64_t near = kMemory + below(1500), far = kMemory + (uint64_t{below(6)} << 21) + below(64);
-    return (below(20) == 0 ? far : near) / size * size;
+    const uint64_t near = kMemory + below(settings_.usual ? 150 : 1500),
+                   far = kMemory + (uint64_t{below(6)} << 21) + below(64);
+    return (below(settings_.usual ? 100 : 20) == 0 ? far : near) / size * size;
   }
 
   void addresses(Space space, uint32_t active, uint32_t size, uint64_t (&result)[32]) {
     const uint64_t start = place(space, size);
     const int64_t stride = static_cast<int64_t>(below(8)) - 2;
     const uint32_t pattern = below(6);
+    const bool usual_stride = below(3) != 0;
     for (uint32_t lane = 0; lane < 32; ++lane) {
       uint64_t address = start + static_cast<uint64_t>(stride * size * lane);
       if (pattern == 0) address = start + size * lane;
       if (pattern == 1) address = place(space, size);
       if (pattern == 2) address = start + size * (lane / 4);
       if (pattern == 3) address = start + size * (lane % 8);
-      if (pattern == 4) address = start + size * 32 * (lane / 8) + size * (lane & 7);
+      if (settings_.usual && pattern != 1)
+        address = start + (usual_stride ? size * lane : 0);
+      else if (pattern == 4)
+        address = start + size * 32 * (lane / 8) + size * (lane & 7);
       if (space == Space::kShared) {
         const uint64_t room = settings_.shared / 16 * 16;
         address = 1024 + (address - 1024) % room / size * size;
@@ -414,6 +423,8 @@ class Run {
     const uint32_t lanes = live(block, warp);
     uint32_t active = below(3) != 0 ? lanes : lanes & (*random_)();
     if (below(8) == 0) active = lanes & (1u << below(32));
+    if (settings_.usual && below(8) != 0)
+      active = lanes & (below(3) != 0 ? ~0u : (~0u >> below(32)) << below(32));
     if (active == 0) return;
     const Instruction& what =
         settings_.instructions[below(static_cast<uint32_t>(settings_.instructions.size()))];
@@ -439,9 +450,9 @@ class Run {
           gpu::analyse_local(group, static_cast<uint32_t>(first[lane]), static_cast<uint32_t>(pc),
                              gpu::pack_kind(what.type, what.size_shift));
         else if (what.space == Space::kGlobal)
-          gpu::analyse<Space::kGlobal>(group, access, pc, first[lane]);
+          gpu::analyse_any<Space::kGlobal>(group, access, pc, first[lane]);
         else
-          gpu::analyse<Space::kShared>(group, access, pc, first[lane]);
+          gpu::analyse_any<Space::kShared>(group, access, pc, first[lane]);
       });
       return;
     }
@@ -485,10 +496,10 @@ class Run {
         if (differ)
           gpu::analyse_sizes(reading, first[lane], access, static_cast<uint32_t>(pc), bytes[lane]);
         else
-          gpu::analyse<Space::kGlobal>(reading, access, pc, first[lane]);
+          gpu::analyse_any<Space::kGlobal>(reading, access, pc, first[lane]);
       }
       __syncwarp(group.active);
-      gpu::analyse<Space::kShared>(group, {AccessType::kWrite, true, what.size_shift}, pc, second[lane]);
+      gpu::analyse_any<Space::kShared>(group, {AccessType::kWrite, true, what.size_shift}, pc, second[lane]);
     });
   }
 
@@ -528,6 +539,7 @@ Settings settings_for(std::mt19937& random) {
     }
   }
   settings.synchronises = random() % 3;
+  settings.usual = random() % 2;
   // Sizes that occur.
   uint32_t global = 1 + random() % 31, shared = 1 + random() % 31, local = 1 + random() % 31;
   settings.global_shift = static_cast<uint32_t>(__builtin_ctz(global));
@@ -540,7 +552,7 @@ Settings settings_for(std::mt19937& random) {
     }
   };
   const bool no_shared = random() % 4 == 0;
-  for (int32_t i = 0; i < 10; ++i) {
+  for (int32_t i = 0; i < (settings.usual ? 4 : 10); ++i) {
     const bool in_shared = !no_shared && random() % 2;
     settings.instructions.push_back(
         {static_cast<int32_t>(kBase) + 16 * (i * 7 + 1), in_shared ? Space::kShared : Space::kGlobal,
@@ -558,6 +570,7 @@ Settings settings_for(std::mt19937& random) {
     settings.instructions.push_back(
         {static_cast<int32_t>(kBase) + 16 * 301, Space::kShared, AccessType::kRead, 4, false, true});
   settings.allocations = {{kMemory, 512}, {kMemory + 512, 256}, {kMemory + 1024, 128}};
+  if (settings.usual) settings.allocations = {{kMemory, 4096}};
   if (random() % 2) settings.allocations.push_back({kMemory + (uint64_t{2} << 21), 1 << 20});
   return settings;
 }
@@ -693,7 +706,7 @@ int main(int argc, char** argv) {
     // Kernels of graphs share slots.
     const bool graph = random() % 3 == 0;
     Run run(&device, &random, settings, graph ? 5000 + i / 8 : i, graph ? first + i : 0);
-    run.go(20 + random() % 400);
+    run.go((20 + random() % 400) * (settings.usual ? 5 : 1));
     if (differs(&run, settings, first + i, spoil)) return 1;
     if (i % 4 == 0 && overlap(&device, &second, first + i, 10000 + 3 * i, graph)) return 1;
   }

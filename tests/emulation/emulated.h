@@ -67,6 +67,13 @@ class Warp {
     return seen_[lane];
   }
 
+  bool together(uint32_t mask, bool condition) {
+    const uint64_t* values = meet(mask, condition, kTogether);
+    for (uint32_t lane = 0; lane < 32; ++lane)
+      if ((mask >> lane & 1) != 0 && values[lane] == 0) return false;
+    return true;
+  }
+
   void yield() { swapcontext(&contexts_[lane_], &scheduler_); }
 
   [[noreturn]] static void fail(const char* message, const char* where) {
@@ -75,6 +82,8 @@ class Warp {
   }
 
  private:
+  static constexpr const char* kTogether = "together";
+
   static void start() {
     Warp& warp = instance();
     const uint32_t lane = warp.lane_;
@@ -93,6 +102,12 @@ class Warp {
         if ((mask >> other & 1) == 0) continue;
         if ((running_ >> other & 1) == 0) fail("a lane of the mask has ended", what_[lane]);
         all = all && waiting_[other] == mask && what_[other] == what_[lane];
+      }
+      if (!all && what_[lane] == kTogether) {
+        // Who asks whether all are beside it does not wait for those that are not.
+        std::fill(seen_[lane], seen_[lane] + 32, 0);
+        waiting_[lane] = 0;
+        moved = true;
       }
       if (!all) continue;
       for (uint32_t other = 0; other < 32; ++other) {
@@ -117,7 +132,7 @@ class Warp {
 };
 
 inline uint32_t multiprocessor_of_block = 0, shared_bytes_of_block = 0;
-inline uint32_t warp_of_lanes = 0, grid_of_launch = 0;
+inline uint32_t warp_of_lanes = 0, place_of_warp = 0, grid_of_launch = 0;
 
 }  // namespace emulated
 
@@ -197,6 +212,22 @@ namespace cuvein {
 namespace gpu {
 
 inline uint32_t multiprocessor() { return emulated::multiprocessor_of_block; }
+inline uint32_t warp_of_multiprocessor() { return emulated::place_of_warp % kWarpsPerMultiprocessor; }
+inline uint32_t lane_of_warp() { return emulated::Warp::instance().lane(); }
+template <uint64_t kDistance>
+void count_one(uint64_t address) {
+  ++*reinterpret_cast<uint64_t*>(address + kDistance);
+}
+struct alignas(16) Quad {
+  uint32_t x, y, z, w;
+};
+template <uint64_t kDistance>
+Quad quad(uint64_t address) {
+  return *reinterpret_cast<const Quad*>(address + kDistance);
+}
+inline bool together(uint32_t active, bool condition) {
+  return emulated::Warp::instance().together(active, condition);
+}
 inline uint32_t shared_bytes() { return emulated::shared_bytes_of_block; }
 inline uint32_t grid_of_launch() { return emulated::grid_of_launch; }
 template <typename T>

@@ -1,0 +1,162 @@
+// Sites and residents: what is remembered of an instruction and of a warp, and the outcomes counted there.
+#pragma once
+
+#include "patches/gpu_counts.cuh"
+
+namespace cuvein {
+namespace gpu {
+
+CUVEIN_FAST uint64_t wide(uint32_t low, uint32_t high) { return static_cast<uint64_t>(high) << 32 | low; }
+
+// Which site of the table belongs to an instruction.
+CUVEIN_FAST uint32_t site_of(uint32_t multiprocessor, uint32_t where, uint32_t tag) {
+  return multiprocessor % kCopies * kSites + (where >> 4 ^ where << 9 ^ tag) % kSites;
+}
+template <typename T>
+CUVEIN_FAST T* at_base(uint64_t base, uint64_t offset, uint32_t number) {
+  return in_global<T>(base + number * static_cast<uint32_t>(sizeof(T)) + offset);
+}
+CUVEIN_FAST uint64_t base_of(uint64_t data) { return data & ~(kChannelAlignment - 1); }
+CUVEIN_FAST Site* site_at(uint64_t data, uint32_t site) {
+  return at_base<Site>(base_of(data), kSitesOffset, site);
+}
+CUVEIN_FAST unsigned long long* site_counts(uint64_t data, uint32_t site) {
+  return at_base<SiteCounts>(base_of(data), kCountsOffset, site)->counts;
+}
+CUVEIN_FAST uint64_t* site_node(uint64_t data, uint32_t site) {
+  return at_base<uint64_t>(base_of(data), kNodesOffset, site);
+}
+CUVEIN_FAST uint32_t resident_of(uint32_t multiprocessor) {
+  return (multiprocessor * kWarpsPerMultiprocessor + warp_of_multiprocessor()) % kResidents;
+}
+// Less the distance of the first of them, for loads to add.
+CUVEIN_FAST uint64_t resident_address(uint64_t data) {
+  return base_of(data) + resident_of(multiprocessor()) * static_cast<uint32_t>(sizeof(Resident));
+}
+CUVEIN_FAST uint64_t site_address(uint64_t data, uint32_t site) {
+  return base_of(data) + site * static_cast<uint32_t>(sizeof(Site));
+}
+CUVEIN_FAST Resident* resident_at(uint64_t data) {
+  return in_global<Resident>(resident_address(data) + kResidentsOffset);
+}
+
+constexpr unsigned kExtraShift = 10, kAddressesShift = 5, kEdgeShift = 15, kTagShift = 40;
+constexpr uint64_t kEdgeMask = (1u << (kTagShift - kEdgeShift)) - 1;
+
+CUVEIN_FAST uint64_t outcome(uint32_t tag, uint32_t edge, uint32_t facts) {
+  return static_cast<uint64_t>(tag) << kTagShift | static_cast<uint64_t>(edge) << kEdgeShift | facts;
+}
+
+// The key of the node, with all facts.
+CUVEIN_FAST uint64_t node_of(uint64_t node, uint32_t facts) {
+  const uint32_t lanes = (facts & 31) + 1, addresses = (facts >> kAddressesShift & 31) + 1;
+  const uint32_t extra = (facts >> kExtraShift) + 1;
+  const uint32_t size_shift = node >> 57 & 7;
+  if (static_cast<Space>(node >> 55 & 3) == Space::kGlobal)
+    return node | global_facts(lanes, addresses, extra, 0);
+  const uint32_t words = size_shift < 2 ? extra : addresses << (size_shift - 2);
+  const uint32_t ideal = size_shift < 2 ? 1 : extra;
+  return node | shared_facts(lanes, words, ideal, ideal);
+}
+CUVEIN_FAST uint64_t edge_of(uint64_t node, uint32_t edge, Count count) {
+  const bool sized = count == Count::kLanes;
+  return edge_count(count, static_cast<Space>(node >> 55 & 3),
+                    static_cast<uint32_t>(node >> 31) & ((1u << kMostInstructionBits) - 1), edge,
+                    sized ? node >> 57 & 7 : 0);
+}
+// The edge of lanes that met others of their instruction.
+CUVEIN_FAST uint64_t others_of(uint64_t node) {
+  const uint32_t instruction = static_cast<uint32_t>(node >> 31) & ((1u << kMostInstructionBits) - 1);
+  return edge_of(node, edge_key(instruction + 1, Label::kWarpSameInst, false), Count::kLanes);
+}
+
+// Counts an outcome. One lane.
+CUVEIN_SLOW void count_outcome(Group group, uint64_t node, uint64_t key, uint64_t times) {
+  const uint32_t facts = static_cast<uint32_t>(key) & ((1u << kEdgeShift) - 1);
+  const uint32_t edge = static_cast<uint32_t>(key >> kEdgeShift & kEdgeMask);
+  const uint32_t lanes = (facts & 31) + 1, addresses = (facts >> kAddressesShift & 31) + 1;
+  const uint32_t copy = multiprocessor() & group.state()->copy_mask;
+#pragma unroll 1
+  for (uint32_t task = 0; task < 3; ++task) {
+    uint64_t count = task == 0 ? addresses : task == 1 ? 1 : lanes - addresses;
+    if (count != 0)
+      add(group, copy,
+          task == 0   ? edge_of(node, edge, Count::kLanes)
+          : task == 1 ? node_of(node, facts)
+                      : others_of(node),
+          count * times);
+  }
+}
+
+// Moves what was counted at the sites to the tables, and frees the sites. By the last warp of the launch.
+CUVEIN_SLOW void fold_sites(Group group) {
+  Engine* engine = group.engine();
+  const uint32_t used = fresh(&engine->used_sites);
+  for (uint32_t i = group.rank(); i < used; i += group.count()) {
+    const uint32_t number = fresh(&engine->used[kCopies * kCounters + i]);
+    Site* site = site_at(group.data, number);
+    const uint64_t node = fresh(site_node(group.data, number));
+    for (uint32_t way = 0; way < kSiteWays; ++way) {
+      const uint64_t key = fresh(&site->keys[way]);
+      unsigned long long* count = site_counts(group.data, number) + way;
+      if (key == 0) break;
+      count_outcome(group, node, key, fresh(count));
+      publish(count, 0ull);
+      publish(&site->keys[way], 0ull);
+    }
+    publish(&site->tag_of_window, 0u);
+    publish(&site->where, 0u);
+    __threadfence();
+    publish(&site->tag, 0u);
+  }
+  __syncwarp(group.active);
+  if (group.leads()) publish(&engine->used_sites, 0u);
+  __threadfence();
+  __syncwarp(group.active);
+}
+
+CUVEIN_FAST Resident* resident_number(uint64_t data, uint32_t number) {
+  return at_base<Resident>(base_of(data), kResidentsOffset, number);
+}
+
+// The hardware may have moved the warp: what stands at the place it had is void. One lane.
+CUVEIN_FAST void leave_resident(const Group& group, Warp* warp, uint32_t now) {
+  const uint32_t before = warp->resident;
+  if (before != 0 && before != now + 1) publish(&resident_number(group.data, before - 1)->tag, 0u);
+}
+
+// `warp` is null where nothing is kept of blocks. One lane.
+CUVEIN_FAST void make_resident(const Group& group, Warp* warp, uint64_t shadow, uint64_t entry) {
+  const uint32_t number = resident_of(multiprocessor());
+  Resident* resident = resident_number(group.data, number);
+  if (warp != nullptr) {
+    leave_resident(group, warp, number);
+    warp->resident = number + 1;
+  }
+  resident->block = static_cast<uint32_t>(block_of_grid());
+  resident->warp = warp_of_block();
+  resident->entry = entry;
+  resident->shadow = shadow;
+  resident->tag = group.slot() + 1;
+}
+
+// When lanes of the warp end.
+CUVEIN_FAST void forget_resident(const Group& group) {
+  if (group.leads()) resident_at(group.data)->tag = 0;
+}
+
+// After a barrier. One lane.
+CUVEIN_FAST void tell_clock(const Group& group, Warp* warp, uint32_t clock) {
+  const uint32_t number = resident_of(multiprocessor());
+  leave_resident(group, warp, number);
+  if (warp->resident != number + 1) return;
+  Resident* resident = resident_number(group.data, number);
+  if (resident->tag != group.slot() + 1 || resident->block != static_cast<uint32_t>(block_of_grid()) ||
+      resident->warp != warp_of_block())
+    return;
+  const uint64_t mask = static_cast<uint64_t>(group.state()->clock_mask) << group.state()->clock_shift;
+  resident->entry = (resident->entry & ~mask) | static_cast<uint64_t>(clock) << group.state()->clock_shift;
+}
+
+}  // namespace gpu
+}  // namespace cuvein

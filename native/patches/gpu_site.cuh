@@ -1,0 +1,386 @@
+// The usual access: lanes without a gap that touch one place, or places side by side. What is known of its
+// instruction stands in a site, what is known of its warp in a resident, so that nothing has to be found out.
+// Whatever is not usual goes the long way of gpu_access.cuh, which also makes sites and residents.
+#pragma once
+
+#include "patches/gpu_units.cuh"
+
+namespace cuvein {
+namespace gpu {
+
+// What stands in entries of a launch without clusters, for comparing.
+struct Shape {
+  static constexpr uint32_t cluster_bits = 0;
+  uint32_t pc_limit, block_shift, clock_shift, clock_mask, event_bits;
+};
+
+CUVEIN_FAST Shape shape_of(uint32_t shifts) {
+  Shape shape;
+  const uint32_t pc_bits = shifts >> 17 & 31;
+  shape.pc_limit = 1u << pc_bits;
+  shape.block_shift = shifts >> 6 & 63;
+  shape.event_bits = shifts >> 12 & 31;
+  shape.clock_shift = kInstructionShift + pc_bits;
+  shape.clock_mask = (1u << (shifts >> 22 & 31)) - 1;
+  return shape;
+}
+
+// Remembers what is known of an instruction and of this warp. All lanes; `window` holds every byte of one
+// allocation.
+CUVEIN_SLOW void make_site(Group group, uint64_t node, uint64_t first, uint32_t where, uint32_t extent) {
+  const State& state = *group.state();
+  if (!group.leads() || replayed(group)) return;
+  const uint32_t number = site_of(multiprocessor(), where, group.slot() + 1);
+  Site* site = site_at(group.data, number);
+  // A site that is being made has no tag yet, but an instruction. One that is there was not seen for an old
+  // copy in the multiprocessor's cache; storing what is there anyway renews it.
+  const uint32_t there = fresh(&site->where);
+  if (there == where && fresh(&site->tag) == group.slot() + 1) publish(&site->tag, group.slot() + 1);
+  if (there != 0 || atomicCAS(&site->where, 0u, where) != 0) return;
+  const uint32_t unit_shift =
+      static_cast<Space>(node >> 55 & 3) == Space::kGlobal ? state.global_shift : state.shared_shift;
+  const uint32_t instruction = static_cast<uint32_t>(node >> 31) & ((1u << kMostInstructionBits) - 1);
+  publish(site_node(group.data, number), node);
+  publish(&site->entry, instruction << kInstructionShift);
+  const uint32_t size_shift = static_cast<uint32_t>(node >> 57) & 7;
+  const uint32_t together = size_shift <= 2 ? 2 : size_shift == 3 ? 1 : 0;
+  const bool read = static_cast<AccessType>(node >> 53 & 3) == AccessType::kRead;
+  const bool long_way = state.cluster_bits != 0 || state.copy_flag != 0;
+  publish(&site->shifts, (long_way ? 1u << 31 : 0) | (size_shift < 2 ? 1u << 30 : 0) |
+                             (read && together < 2 ? 1u << 29 : 0) | together << 27 |
+                             static_cast<uint32_t>(__popc(state.clock_mask)) << 22 |
+                             bits_for(state.pc_limit) << 17 | state.event_bits << 12 |
+                             state.block_shift << 6 | (size_shift - unit_shift) << 3 | unit_shift);
+  publish(&site->extent, extent);
+  publish(&site->first, first);
+  Engine* engine = group.engine();
+  publish(engine->used + kCopies * kCounters + atomicAdd(&engine->used_sites, 1u), number);
+  __threadfence();
+  publish(&site->tag_of_window, group.slot() + 1);
+  publish(&site->tag, group.slot() + 1);
+}
+
+// Counts where not all lanes that compared are alike, or where there is no way for the outcome yet. `units`
+// is the number of lanes that compared for one address, 0 when each did for its own.
+CUVEIN_SLOW void count_apart(uint64_t data, uint32_t active, uint32_t site, uint32_t edge, uint32_t facts,
+                             uint32_t units) {
+  Group group;
+  group.data = data;
+  group.active = active;
+  group.lane = lane_of_warp();
+  const uint64_t node = fresh(site_node(data, site));
+  const uint32_t first = group.first();
+  const uint32_t compared = units == 0 ? active : ((1u << units) - 1) << first;
+  const bool mine = compared >> group.lane & 1;
+  const uint32_t of_first = __shfl_sync(active, edge, first);
+  if (__all_sync(active, !mine || edge == of_first)) {
+    if (group.leads()) {
+      const unsigned long long key = outcome(group.slot() + 1, edge, facts);
+      uint32_t way = 0;
+      for (; way < kSiteWays; ++way) {
+        unsigned long long found = fresh(&site_at(data, site)->keys[way]);
+        if (found == 0) found = atomicCAS(&site_at(data, site)->keys[way], 0ull, key);
+        if (found == 0 || found == key) break;
+      }
+      if (way < kSiteWays) publish(&site_at(data, site)->keys[way], key);  // for the cache, as in make_site
+      if (way < kSiteWays)
+        atomicAdd(site_counts(data, site) + way, 1ull);
+      else
+        count_outcome(group, node, key, 1);
+    }
+    __syncwarp(active);
+    return;
+  }
+  const uint32_t copy = multiprocessor() & group.state()->copy_mask;
+  const uint32_t alike = __match_any_sync(active, edge) & compared;
+  const bool counts = mine && group.lane == static_cast<uint32_t>(__ffs(alike)) - 1;
+  if (units == 0) {
+    if (counts) add(group, copy, edge_of(node, edge, Count::kLanes), __popc(alike));
+  } else {
+    // One lane's units are on several edges: their bytes, and the lane once for each edge, ordered or not.
+    const uint32_t size = 1u << (node >> 57 & 7);
+    if (counts) add(group, copy, edge_of(node, edge, Count::kBytes), size / units * __popc(alike));
+    __syncwarp(active);
+    const uint32_t together = __match_any_sync(active, edge >> 1) & compared;
+    if (mine && group.lane == static_cast<uint32_t>(__ffs(together)) - 1)
+      add(group, copy, edge_of(node, edge & ~1u, Count::kPartLanes), 1);
+  }
+  __syncwarp(active);
+  const uint32_t others = (facts & 31) - (facts >> kAddressesShift & 31);
+  if (group.leads()) {
+    add(group, copy, node_of(node, facts), 1);
+    if (others != 0) add(group, copy, others_of(node), others);
+  }
+  __syncwarp(active);
+}
+
+// Halves of the warp (bits 0 and 1) in which shared memory serves all lanes of a wide load together: those
+// where no two lanes next to each other differ in their place, or no two at a distance of two. Pairs of words
+// are served together in both halves or in none.
+CUVEIN_SLOW uint32_t merged_halves(Group group, uint32_t block, uint32_t size_shift) {
+  // Lanes that are off differ from nobody.
+  const uint32_t next = group.active >> (group.lane ^ 1) & 1 ? group.lane ^ 1 : group.lane;
+  const uint32_t second = group.active >> (group.lane ^ 2) & 1 ? group.lane ^ 2 : group.lane;
+  const bool differs_from_next = __shfl_sync(group.active, block, next) != block;
+  const bool differs_from_second = __shfl_sync(group.active, block, second) != block;
+  const uint32_t by_next = __ballot_sync(group.active, differs_from_next);
+  const uint32_t by_second = __ballot_sync(group.active, differs_from_second);
+  if (size_shift == 3) return by_next == 0 || by_second == 0 ? 3 : 0;
+  const bool low = (by_next & 0xffff) == 0 || (by_second & 0xffff) == 0;
+  const bool high = by_next >> 16 == 0 || by_second >> 16 == 0;
+  return (low ? 1 : 0) | (high ? 2 : 0);
+}
+
+// Groups of lanes that shared memory serves together and that have a lane in `lanes`.
+CUVEIN_FAST uint32_t groups_with(uint32_t lanes, uint32_t size_shift, uint32_t merged) {
+  if (size_shift <= 2) return lanes != 0;
+  const uint32_t low = lanes & 0xffff, high = lanes >> 16;
+  if (size_shift == 3) return merged != 0 ? lanes != 0 : (low != 0) + (high != 0);
+  return (merged & 1 ? low != 0 : ((low & 0xff) != 0) + (low >> 8 != 0)) +
+         (merged & 2 ? high != 0 : ((high & 0xff) != 0) + (high >> 8 != 0));
+}
+
+// Wavefronts where lanes may meet in a bank: the most distinct words in one bank, added up over the groups.
+// `block` is the lane's word, or for wider accesses its pair or quadruple of words.
+CUVEIN_SLOW uint32_t wavefronts_slow(Group group, uint32_t block, uint32_t size_shift, uint32_t merged) {
+  const uint32_t half = group.lane / 16;
+  uint32_t together = 0;
+  if (size_shift == 3) together = merged != 0 ? 0 : half;
+  if (size_shift == 4) together = merged >> half & 1 ? half * 2 : group.lane / 8;
+  // One lane for each distinct place of a group of lanes.
+  const uint32_t same = __match_any_sync(group.active, block * 4 + together);
+  const bool chosen = group.lane == static_cast<uint32_t>(__ffs(same)) - 1;
+  const uint32_t chosen_lanes = __ballot_sync(group.active, chosen);
+  const uint32_t banks = size_shift <= 2 ? 32 : size_shift == 3 ? 16 : 8;
+  const uint32_t rivals = __match_any_sync(group.active, (block % banks) * 4 + together) & chosen_lanes;
+  const uint32_t rank = __popc(rivals & below(group.lane));
+  uint32_t wavefronts = 0;
+  for (uint32_t round = 0;; ++round) {
+    const uint32_t served = __ballot_sync(group.active, chosen && rank == round);
+    if (served == 0) return wavefronts;
+    wavefronts += groups_with(served, size_shift, merged);
+  }
+}
+
+// Lanes with a value that no lower lane has.
+CUVEIN_FAST uint32_t leaders_of(uint32_t active, uint32_t lane, uint32_t value, uint32_t* same) {
+  *same = __match_any_sync(active, value);
+  return __ballot_sync(active, lane == static_cast<uint32_t>(__ffs(*same)) - 1);
+}
+
+// An access like the usual one, of lanes that lie anywhere.
+CUVEIN_SLOW void analyse_scattered(uint64_t data, uint64_t address, uint32_t active, uint32_t site) {
+  const uint32_t lane = lane_of_warp();
+  const uint64_t known = site_address(data, site);
+  const uint64_t node = fresh(site_node(data, site));
+  const bool global = static_cast<Space>(node >> 55 & 3) == Space::kGlobal;
+  const uint32_t shifts = quad<kSitesOffset>(known).w;
+  const Quad window = quad<kSitesOffset + 16>(known);
+  const uint32_t offset = static_cast<uint32_t>(address) - window.z;
+  const Quad own = quad<kResidentsOffset + 16>(resident_address(data));
+  const uint32_t unit_shift = shifts & 7;
+  unsigned long long* entry =
+      global ? known_entry(data, address, unit_shift)
+             : in_global<unsigned long long>(wide(own.z, own.w)) + (offset >> unit_shift);
+  const uint32_t size_shift = static_cast<uint32_t>(node >> 57) & 7, units_shift = shifts >> 3 & 7;
+
+  // Distinct sectors, or words; where all lanes have their own, they also have their own addresses.
+  const uint32_t fine = global ? 5 : size_shift < 2 ? 2 : size_shift;
+  uint32_t same, facts, leaders, highest = lane;
+  const uint64_t begin = global ? offset + static_cast<uint64_t>(window.z & 31) : offset;
+  leaders = leaders_of(active, lane, static_cast<uint32_t>(begin >> fine), &same);
+  const uint32_t distinct = __popc(leaders);
+  if (leaders != active) {
+    if (fine != size_shift) leaders = leaders_of(active, lane, offset >> size_shift, &same);
+    highest = highest_of(same);
+  }
+  if (global) {
+    facts = global_facts(__popc(active), __popc(leaders), distinct, 0);
+  } else {
+    const bool read = static_cast<AccessType>(node >> 53 & 3) == AccessType::kRead;
+    uint32_t merged = 0;
+    if (read && size_shift >= 3 && leaders != ~0u)
+      merged = merged_halves({data, active, lane}, offset >> fine, size_shift);
+    const uint32_t wavefronts = wavefronts_slow({data, active, lane}, offset >> fine, size_shift, merged);
+    facts = shared_facts(__popc(active), distinct << (fine - 2), wavefronts,
+                         groups_with(active, size_shift, merged));
+  }
+
+  Group group;
+  group.data = data;
+  group.active = active;
+  group.lane = lane;
+  const uint32_t copy = copy_of(*group.state());
+  const uint64_t mine = wide(own.x | quad<kSitesOffset>(known).z, own.y);
+  // One place to count at: an edge by the lowest of the leaders that have it, the node and the lanes that met
+  // others by the highest lanes, which are none of those as a rule.
+  uint32_t edge = 0, alike = 0;
+  if (units_shift == 0) {
+    if (leaders >> lane & 1) {
+      const uint64_t before = atomicExch(entry, static_cast<unsigned long long>(mine | highest));
+      edge = global ? compare(*group.state(), before, mine | lane)
+                    : compare_shared(group, *group.state(), before, mine | lane);
+    }
+    alike = __match_any_sync(active, edge) & leaders;
+    if ((leaders >> lane & 1) == 0 || lane != static_cast<uint32_t>(__ffs(alike)) - 1) alike = 0;
+  } else {
+    const uint32_t packed = pack_reuse(highest, size_shift, global ? Space::kGlobal : Space::kShared);
+    if (units_shift <= 2)
+      exchange_few(group, entry, mine, leaders, packed);
+    else
+      exchange_many(group, entry, mine, leaders, packed);
+  }
+  const uint32_t last = highest_of(active);
+  const uint32_t before_last = (active & below(last)) != 0 ? highest_of(active & below(last)) : last;
+  const uint32_t others = __popc(active & ~leaders);
+  uint32_t tasks = (alike != 0) | (lane == last) << 1 | (lane == before_last && others != 0) << 2;
+#pragma unroll 1
+  while (tasks != 0) {
+    const uint32_t task = tasks & (0 - tasks);
+    tasks &= ~task;
+    add(group, copy,
+        task == 1   ? edge_of(node, edge, Count::kLanes)
+        : task == 2 ? node | facts
+                    : others_of(node),
+        task == 1   ? __popc(alike)
+        : task == 2 ? 1
+                    : others);
+  }
+  __syncwarp(active);
+}
+
+// What is left to do of an access.
+enum class Left : uint32_t { kNothing, kAll, kScattered, kCounts };
+
+// Of counts that are left.
+struct Outcome {
+  uint32_t edge, facts, units;
+};
+
+CUVEIN_FAST uint32_t tag_of(uint64_t data) { return static_cast<uint32_t>(data & kSlotMask) + 1; }
+template <Space kSpace>
+CUVEIN_FAST uint64_t known_address(uint64_t data, uint32_t pc) {
+  return site_address(data, site_of(multiprocessor(), pc + static_cast<uint32_t>(kSpace), tag_of(data)));
+}
+
+// One access, if it is usual. The same is left for all lanes. Registers are few, so what is loaded is looked
+// at at once, and loaded again rather than kept.
+template <Space kSpace>
+CUVEIN_FAST Left analyse_usual(uint64_t data, uint32_t active, uint32_t pc, uint64_t address,
+                               Outcome* outcome_left) {
+  constexpr bool kGlobal = kSpace == Space::kGlobal;
+  if ((data & (kGpuCandidate | kReplay)) != kGpuCandidate) return Left::kAll;
+  // All lanes have to be here for this; from now on they may fall out one by one, as together() will tell.
+  const uint32_t start = __shfl_sync(active, static_cast<uint32_t>(address), __ffs(active) - 1);
+  {
+    const Quad who = quad<kResidentsOffset>(resident_address(data));
+    if (who.x != tag_of(data)) return Left::kAll;
+    if (who.y != static_cast<uint32_t>(block_of_grid())) return Left::kAll;
+    if (who.z != warp_of_block()) return Left::kAll;
+  }
+  uint32_t shifts;
+  {
+    const Quad head = quad<kSitesOffset>(known_address<kSpace>(data, pc));
+    if (head.x != tag_of(data)) return Left::kAll;
+    if (head.y != pc + static_cast<uint32_t>(kSpace)) return Left::kAll;
+    shifts = head.w;
+    const Quad window = quad<kSitesOffset + 16>(known_address<kSpace>(data, pc));
+    if (window.x != tag_of(data)) return Left::kAll;
+    const uint64_t from_first = kGlobal ? address - wide(window.z, window.w) : static_cast<uint32_t>(address);
+    if (from_first >= window.y) return Left::kAll;
+  }
+  uint32_t page = 0;
+  if (kGlobal) {
+    const uint64_t key = directory_key(address, shifts & 7);
+    const uint64_t found = at_base<unsigned long long>(base_of(data), kDirectoryOffset,
+                                                       0)[mix_page(key) & ((1u << kDirectoryBits) - 1)];
+    page = static_cast<uint32_t>(found & kPageNumberMask);
+    if (found >> kDirectoryShift != key || page == 0) return Left::kAll;
+  }
+
+  // Places side by side, or one. In the window the lower half of addresses tells them apart.
+  const uint32_t low = static_cast<uint32_t>(address);
+  uint32_t stride = 1u << ((shifts & 7) + (shifts >> 3 & 7));
+  {
+    const uint32_t rank = lane_of_warp() - (__ffs(active) - 1);
+    // Lanes without a gap, of a launch without clusters and copies.
+    bool solid = (((active + (active & (0 - active))) & active) == 0) & (shifts >> 31 == 0);
+    // Of how few lanes a wide load is served together is not for here.
+    if (!kGlobal) solid = solid & ((active == ~0u) | ((shifts >> 27 & 3) == 2));
+    if (!together(active, solid & ((shifts >> 3 & 7) == 0) & (low == start + rank * stride))) {
+      stride = 0;
+      const uint32_t reach = highest_of(active) - (__ffs(active) - 1);
+      if (!together(active, solid & (low == start) & (reach >> (shifts >> 3 & 7) != 0))) {
+        return together(active, true) ? Left::kScattered : Left::kAll;
+      }
+    }
+  }
+
+  // Of one place, as many lanes as it has units.
+  const uint32_t first = __ffs(active) - 1;
+  const bool compares = (stride != 0) | ((lane_of_warp() - first) >> (shifts >> 3 & 7) == 0);
+  uint32_t edge = 0;
+  if (compares) {
+    const Quad own = quad<kResidentsOffset + 16>(resident_address(data));
+    const uint64_t mine = wide(own.x | quad<kSitesOffset>(known_address<kSpace>(data, pc)).z, own.y);
+    unsigned long long* entry;
+    if (kGlobal)
+      entry = in_global<unsigned long long>(static_cast<uint64_t>(page) << kPageShift) +
+              (static_cast<uint32_t>(address >> (shifts & 7)) & ((1u << kPageEntriesBits) - 1));
+    else
+      entry = in_global<unsigned long long>(wide(own.z, own.w)) + (low >> (shifts & 7));
+    if (stride == 0) entry += lane_of_warp() - first;
+    const uint64_t left = mine | (stride != 0 ? lane_of_warp() : highest_of(active));
+    const uint64_t before = atomicExch(entry, static_cast<unsigned long long>(left));
+    edge = compare(shape_of(shifts), before, mine | (stride != 0 ? lane_of_warp() : first));
+  }
+
+  const uint32_t last = highest_of(active), more = last - first;  // lanes
+  uint32_t extra;
+  if (kGlobal) {
+    extra = (start % 32 + more * stride + (stride != 0 ? stride - 1 : 0)) >> 5;
+  } else {
+    // Wide loads of one place by all lanes are served twice as many together.
+    const uint32_t group_shift = 3 + (shifts >> 27 & 3) + (stride == 0 ? shifts >> 29 & 1 : 0);
+    extra = (last >> group_shift) - (first >> group_shift);
+    if ((shifts >> 30 & 1) != 0) extra = ((start & 3) + more * stride) >> 2;
+  }
+  const uint32_t facts = extra << kExtraShift | (stride != 0 ? more << kAddressesShift : 0) | more;
+  const uint64_t key = outcome(tag_of(data), edge, facts);
+  // Without branches: lanes that took one would not be seen beside the others.
+  const bool idle = !compares;
+  uint64_t counts = known_address<kSpace>(data, pc);
+  const Quad ways = quad<kSitesOffset + 32>(counts);
+  if (!together(active, idle | (key == wide(ways.x, ways.y)))) {
+    const bool second = together(active, idle | (key == wide(ways.z, ways.w)));
+    const Quad others = quad<kSitesOffset + 48>(counts);
+    counts += 8;
+    if (!second) {
+      counts += 8;
+      if (!together(active, idle | (key == wide(others.x, others.y)))) {
+        counts += 8;
+        if (!together(active, idle | (key == wide(others.z, others.w)))) {
+          *outcome_left = {edge, facts, stride != 0 ? 0 : 1u << (shifts >> 3 & 7)};
+          return Left::kCounts;
+        }
+      }
+    }
+  }
+  if (lane_of_warp() == first) count_one<kCountsOffset>(counts);
+  return Left::kNothing;
+}
+
+template <Space kSpace>
+CUVEIN_FAST void count_outcome_left(uint64_t data, uint32_t active, uint32_t pc, const Outcome& left) {
+  const uint32_t site = site_of(multiprocessor(), pc + static_cast<uint32_t>(kSpace), tag_of(data));
+  count_apart(data, active, site, left.edge, left.facts, left.units);
+}
+
+template <Space kSpace>
+CUVEIN_FAST void analyse_known(uint64_t data, uint64_t address, uint32_t active, uint32_t pc) {
+  analyse_scattered(data, address, active,
+                    site_of(multiprocessor(), pc + static_cast<uint32_t>(kSpace), tag_of(data)));
+}
+
+}  // namespace gpu
+}  // namespace cuvein
