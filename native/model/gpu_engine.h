@@ -176,6 +176,7 @@ constexpr uint32_t kHints = 256;
 // caches that others have since written: each part says for itself whose it is.
 constexpr uint32_t kSites = 1024;
 constexpr uint32_t kSiteWays = 4;
+constexpr uint32_t kMostExtent = 0xffff0000;  // the lower half of addresses tells also sectors apart
 struct alignas(64) Site {
   uint32_t tag;     // slot + 1; 0: free
   uint32_t where;   // low bits of the pc + space

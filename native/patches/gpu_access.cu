@@ -36,11 +36,7 @@ namespace {
 // An access of the lanes `active`, which the short way saw together. `packed`: size and flags.
 template <Space kSpace>
 CUVEIN_SLOW SanitizerPatchResult go_on(uint64_t data, uint64_t address, uint32_t pc, uint32_t packed,
-                                       uint32_t active, cuvein::gpu::Left left) {
-  if (left == cuvein::gpu::Left::kScattered) {
-    cuvein::gpu::analyse_known<kSpace>(data, address, active, pc);
-    return SANITIZER_PATCH_SUCCESS;
-  }
+                                       uint32_t active) {
   const uint32_t size = packed >> 16, flags = packed & 0xffff;
   const cuvein::gpu::Group group{data, active, cuvein::gpu::lane_of_warp()};
   if ((data & cuvein::kGpuCandidate) == 0 || !cuvein::gpu::on_gpu(group)) {
@@ -68,7 +64,11 @@ CUVEIN_FAST SanitizerPatchResult go(void* userdata, uint64_t pc, void* address, 
     cuvein::gpu::count_outcome_left<kSpace>(data, active, low, outcome);
     return SANITIZER_PATCH_SUCCESS;
   }
-  return go_on<kSpace>(data, at, low, packed, active, left);
+  if (left == cuvein::gpu::Left::kScattered) {
+    cuvein::gpu::analyse_known<kSpace>(data, at, active, low);
+    return SANITIZER_PATCH_SUCCESS;
+  }
+  return go_on<kSpace>(data, at, low, packed, active);
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ CUVEIN_SLOW void make_global_site(Group group, uint64_t address, uint64_t node, 
   }
   first += (address - first) >> 31 << 31;
   make_site(group, node, first, pc + static_cast<uint32_t>(Space::kGlobal),
-            static_cast<uint32_t>(end - first < ~0u ? end - first : ~0u));
+            static_cast<uint32_t>(end - first < kMostExtent ? end - first : kMostExtent));
 }
 
 template <Space kSpace>

@@ -168,85 +168,150 @@ CUVEIN_FAST uint32_t leaders_of(uint32_t active, uint32_t lane, uint32_t value, 
   return __ballot_sync(active, lane == static_cast<uint32_t>(__ffs(*same)) - 1);
 }
 
-// An access like the usual one, of lanes that lie anywhere.
-CUVEIN_SLOW void analyse_scattered(uint64_t data, uint64_t address, uint32_t active, uint32_t site) {
-  const uint32_t lane = lane_of_warp();
-  const uint64_t known = site_address(data, site);
-  const uint64_t node = fresh(site_node(data, site));
-  const bool global = static_cast<Space>(node >> 55 & 3) == Space::kGlobal;
-  const uint32_t shifts = quad<kSitesOffset>(known).w;
-  const Quad window = quad<kSitesOffset + 16>(known);
-  const uint32_t offset = static_cast<uint32_t>(address) - window.z;
+// How lanes lie that are in one window.
+struct Spread {
+  uint32_t leaders;  // lanes that are the lowest at their address
+  uint32_t highest;  // of the lanes at this lane's address
+  uint32_t facts;    // as in the key of the node
+};
+
+// The steps of analyse_scattered() are calls, each of which needs few registers: what does not fit them costs
+// more than all that is computed. In a window the lower half of addresses tells them apart.
+CUVEIN_SLOW Spread spread_in_global(uint32_t active, uint32_t address, uint32_t size_shift) {
+  Spread spread;
+  uint32_t same;
+  spread.highest = lane_of_warp();
+  // Where all lanes have a sector of their own, they have an address of their own too.
+  spread.leaders = leaders_of(active, lane_of_warp(), address >> 5, &same);
+  const uint32_t sectors = __popc(spread.leaders);
+  if (spread.leaders != active) {
+    if (size_shift < 5) spread.leaders = leaders_of(active, lane_of_warp(), address >> size_shift, &same);
+    spread.highest = highest_of(same);
+  }
+  spread.facts = global_facts(__popc(active), __popc(spread.leaders), sectors, 0);
+  return spread;
+}
+
+CUVEIN_SLOW Spread spread_in_shared(uint64_t data, uint32_t active, uint32_t address, uint32_t size_shift,
+                                    bool read) {
+  Spread spread;
+  uint32_t same;
+  const uint32_t word_shift = size_shift < 2 ? 2 : size_shift;
+  spread.highest = lane_of_warp();
+  spread.leaders = leaders_of(active, lane_of_warp(), address >> word_shift, &same);
+  const uint32_t words = __popc(spread.leaders) << (word_shift - 2);
+  if (spread.leaders != active) {
+    if (size_shift < 2) spread.leaders = leaders_of(active, lane_of_warp(), address >> size_shift, &same);
+    spread.highest = highest_of(same);
+  }
+  uint32_t merged = 0;
+  if (read && size_shift >= 3 && spread.leaders != ~0u)
+    merged = merged_halves({data, active, lane_of_warp()}, address >> word_shift, size_shift);
+  const uint32_t wavefronts =
+      wavefronts_slow({data, active, lane_of_warp()}, address >> word_shift, size_shift, merged);
+  spread.facts = shared_facts(__popc(active), words, wavefronts, groups_with(active, size_shift, merged));
+  return spread;
+}
+
+// Where the shadow entry of a known access lies, and what is put there, without the lane.
+CUVEIN_FAST unsigned long long* entry_at_site(uint64_t data, uint64_t address, uint32_t site, bool global) {
+  const uint32_t unit_shift = quad<kSitesOffset>(site_address(data, site)).w & 7;
+  if (global) return known_entry(data, address, unit_shift);
   const Quad own = quad<kResidentsOffset + 16>(resident_address(data));
-  const uint32_t unit_shift = shifts & 7;
-  unsigned long long* entry =
-      global ? known_entry(data, address, unit_shift)
-             : in_global<unsigned long long>(wide(own.z, own.w)) + (offset >> unit_shift);
-  const uint32_t size_shift = static_cast<uint32_t>(node >> 57) & 7, units_shift = shifts >> 3 & 7;
+  return in_global<unsigned long long>(wide(own.z, own.w)) + (static_cast<uint32_t>(address) >> unit_shift);
+}
+CUVEIN_FAST uint64_t left_at_site(uint64_t data, uint32_t site) {
+  const Quad own = quad<kResidentsOffset + 16>(resident_address(data));
+  return wide(own.x | quad<kSitesOffset>(site_address(data, site)).z, own.y);
+}
 
-  // Distinct sectors, or words; where all lanes have their own, they also have their own addresses.
-  const uint32_t fine = global ? 5 : size_shift < 2 ? 2 : size_shift;
-  uint32_t same, facts, leaders, highest = lane;
-  const uint64_t begin = global ? offset + static_cast<uint64_t>(window.z & 31) : offset;
-  leaders = leaders_of(active, lane, static_cast<uint32_t>(begin >> fine), &same);
-  const uint32_t distinct = __popc(leaders);
-  if (leaders != active) {
-    if (fine != size_shift) leaders = leaders_of(active, lane, offset >> size_shift, &same);
-    highest = highest_of(same);
-  }
-  if (global) {
-    facts = global_facts(__popc(active), __popc(leaders), distinct, 0);
-  } else {
-    const bool read = static_cast<AccessType>(node >> 53 & 3) == AccessType::kRead;
-    uint32_t merged = 0;
-    if (read && size_shift >= 3 && leaders != ~0u)
-      merged = merged_halves({data, active, lane}, offset >> fine, size_shift);
-    const uint32_t wavefronts = wavefronts_slow({data, active, lane}, offset >> fine, size_shift, merged);
-    facts = shared_facts(__popc(active), distinct << (fine - 2), wavefronts,
-                         groups_with(active, size_shift, merged));
-  }
+// Exchanges and compares the unit of one lane: the key of the edge.
+CUVEIN_SLOW uint32_t reuse_at_site(uint64_t data, uint64_t address, uint32_t site, uint32_t highest,
+                                   bool global) {
+  unsigned long long* entry = entry_at_site(data, address, site, global);
+  const uint64_t mine = left_at_site(data, site);
+  const uint64_t before = atomicExch(entry, static_cast<unsigned long long>(mine | highest));
+  const Group group{data, 0, lane_of_warp()};
+  return global ? compare(*group.state(), before, mine | lane_of_warp())
+                : compare_shared(group, *group.state(), before, mine | lane_of_warp());
+}
 
-  Group group;
-  group.data = data;
-  group.active = active;
-  group.lane = lane;
-  const uint32_t copy = copy_of(*group.state());
-  const uint64_t mine = wide(own.x | quad<kSitesOffset>(known).z, own.y);
-  // One place to count at: an edge by the lowest of the leaders that have it, the node and the lanes that met
-  // others by the highest lanes, which are none of those as a rule.
-  uint32_t edge = 0, alike = 0;
-  if (units_shift == 0) {
-    if (leaders >> lane & 1) {
-      const uint64_t before = atomicExch(entry, static_cast<unsigned long long>(mine | highest));
-      edge = global ? compare(*group.state(), before, mine | lane)
-                    : compare_shared(group, *group.state(), before, mine | lane);
-    }
+// Adds to a counter that the key has already; false if it has none that is soon found. One lane.
+CUVEIN_SLOW bool add_again(uint64_t data, uint64_t key, uint32_t copy, uint32_t count) {
+  uint32_t at = mix_key(key) >> (32 - kCountersBits);
+#pragma unroll 1
+  for (uint32_t probe = 0; probe < 4; ++probe, at = (at + 1) & (kCounters - 1)) {
+    Counter* counter = at_base<Counter>(base_of(data), kCountersOffset, copy << kCountersBits | at);
+    if (counter->key != key) continue;
+    atomicAdd(&counter->count, static_cast<unsigned long long>(count));
+    return true;
+  }
+  return false;
+}
+CUVEIN_SLOW void add_first(Group group, uint64_t key, uint32_t copy, uint32_t count) {
+  add(group, copy, key, count);
+}
+
+// Counts the edges of the leaders, the node, and the lanes that met others. One place to count at: an edge by
+// the lowest of the leaders that have it, the rest by the highest lanes, which are none of those as a rule.
+CUVEIN_SLOW void count_scattered(uint64_t data, uint32_t active, uint32_t site, uint32_t edge,
+                                 uint32_t leaders, uint32_t facts, bool edges) {
+  const uint32_t lane = lane_of_warp();
+  uint32_t alike = 0;
+  if (edges) {
     alike = __match_any_sync(active, edge) & leaders;
     if ((leaders >> lane & 1) == 0 || lane != static_cast<uint32_t>(__ffs(alike)) - 1) alike = 0;
-  } else {
-    const uint32_t packed = pack_reuse(highest, size_shift, global ? Space::kGlobal : Space::kShared);
-    if (units_shift <= 2)
-      exchange_few(group, entry, mine, leaders, packed);
-    else
-      exchange_many(group, entry, mine, leaders, packed);
   }
   const uint32_t last = highest_of(active);
   const uint32_t before_last = (active & below(last)) != 0 ? highest_of(active & below(last)) : last;
   const uint32_t others = __popc(active & ~leaders);
   uint32_t tasks = (alike != 0) | (lane == last) << 1 | (lane == before_last && others != 0) << 2;
+  const Group group{data, active, lane};
 #pragma unroll 1
   while (tasks != 0) {
     const uint32_t task = tasks & (0 - tasks);
     tasks &= ~task;
-    add(group, copy,
-        task == 1   ? edge_of(node, edge, Count::kLanes)
-        : task == 2 ? node | facts
-                    : others_of(node),
-        task == 1   ? __popc(alike)
-        : task == 2 ? 1
-                    : others);
+    const uint64_t node = fresh(site_node(data, site));
+    const uint64_t key = task == 1   ? edge_of(node, edge, Count::kLanes)
+                         : task == 2 ? node | facts
+                                     : others_of(node);
+    const uint32_t count = task == 1 ? __popc(alike) : task == 2 ? 1 : others;
+    const uint32_t copy = copy_of(*group.state());
+    if (!add_again(data, key, copy, count)) add_first(group, key, copy, count);
   }
   __syncwarp(active);
+}
+
+// An access like the usual one, of lanes that lie anywhere.
+CUVEIN_SLOW void analyse_scattered(uint64_t data, uint64_t address, uint32_t active, uint32_t site,
+                                   bool global) {
+  const uint32_t low = static_cast<uint32_t>(address);
+  Spread spread;
+  {
+    const uint64_t node = fresh(site_node(data, site));
+    const uint32_t size_shift = static_cast<uint32_t>(node >> 57) & 7;
+    const bool read = static_cast<AccessType>(node >> 53 & 3) == AccessType::kRead;
+    spread = global ? spread_in_global(active, low, size_shift)
+                    : spread_in_shared(data, active, low, size_shift, read);
+  }
+  const uint32_t units_shift = quad<kSitesOffset>(site_address(data, site)).w >> 3 & 7;
+  uint32_t edge = 0;
+  if (units_shift == 0) {
+    if (spread.leaders >> lane_of_warp() & 1)
+      edge = reuse_at_site(data, address, site, spread.highest, global);
+    __syncwarp(active);
+  } else {
+    const uint32_t size_shift = static_cast<uint32_t>(fresh(site_node(data, site)) >> 57) & 7;
+    const uint32_t packed = pack_reuse(spread.highest, size_shift, global ? Space::kGlobal : Space::kShared);
+    const Group group{data, active, lane_of_warp()};
+    if (units_shift <= 2)
+      exchange_few(group, entry_at_site(data, address, site, global), left_at_site(data, site),
+                   spread.leaders, packed);
+    else
+      exchange_many(group, entry_at_site(data, address, site, global), left_at_site(data, site),
+                    spread.leaders, packed);
+  }
+  count_scattered(data, active, site, edge, spread.leaders, spread.facts, units_shift == 0);
 }
 
 // What is left to do of an access.
@@ -379,7 +444,8 @@ CUVEIN_FAST void count_outcome_left(uint64_t data, uint32_t active, uint32_t pc,
 template <Space kSpace>
 CUVEIN_FAST void analyse_known(uint64_t data, uint64_t address, uint32_t active, uint32_t pc) {
   analyse_scattered(data, address, active,
-                    site_of(multiprocessor(), pc + static_cast<uint32_t>(kSpace), tag_of(data)));
+                    site_of(multiprocessor(), pc + static_cast<uint32_t>(kSpace), tag_of(data)),
+                    kSpace == Space::kGlobal);
 }
 
 }  // namespace gpu
