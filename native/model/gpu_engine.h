@@ -176,14 +176,17 @@ constexpr uint32_t kHints = 256;
 // caches that others have since written: each part says for itself whose it is.
 constexpr uint32_t kSites = 1024;
 constexpr uint32_t kSiteWays = 4;
+constexpr unsigned kWarpShift = 21;
+constexpr unsigned kExtentShift = 21;         // of shared memory, in units that it is handed out in:
+constexpr unsigned kSharedExtent = 7;         // log2 of their bytes
 constexpr uint32_t kMostExtent = 0xffff0000;  // the lower half of addresses tells also sectors apart
 struct alignas(64) Site {
-  uint32_t tag;     // slot + 1; 0: free
   uint32_t where;   // low bits of the pc + space
-  uint32_t entry;   // low part of shadow entries, without warp and lane
   uint32_t shifts;  // clusters or copies 1 at 31 | less than a word 1 at 30 | lanes served together, log2, 3
                     // at 27 | clock bits 5 at 22 | pc bits 5 at 17 | event bits 5 at 12 | block shift 6 at 6
                     // | units of an access, log2, 3 at 3 | unit shift 3
+  uint32_t tag;     // slot + 1; 0: free. In shared memory above kExtentShift how much of it the block has
+  uint32_t entry;   // low part of shadow entries, without warp and lane
   uint32_t tag_of_window;
   uint32_t extent;  // bytes
   uint64_t first;   // address: accesses in this window are of one allocation
@@ -198,11 +201,11 @@ struct alignas(64) SiteCounts {
 
 // A resident warp, by the place the hardware has it at.
 struct alignas(32) Resident {
-  uint32_t tag;  // slot + 1
-  uint32_t block, warp;
-  uint32_t reserved;
-  uint64_t entry;   // its part of shadow entries
+  uint64_t entry;  // its part of shadow entries
+  uint32_t tag;    // slot + 1, above kWarpShift the warp of the block
+  uint32_t block;
   uint64_t shadow;  // of its block's shared memory
+  uint64_t reserved;
 };
 constexpr uint32_t kResidents = 256 * kWarpsPerMultiprocessor;
 

@@ -33,11 +33,11 @@ using cuvein::gpu::Engines;
 
 namespace {
 
-// An access of the lanes `active`, which the short way saw together. `packed`: size and flags.
+// An access of the lanes `active` of which not all is known. `packed`: size and flags.
 template <Space kSpace>
-CUVEIN_SLOW SanitizerPatchResult go_on(uint64_t data, uint64_t address, uint32_t pc, uint32_t packed,
-                                       uint32_t active) {
-  const uint32_t size = packed >> 16, flags = packed & 0xffff;
+CUVEIN_SLOW uint32_t begin(uint64_t data, uint64_t address, uint32_t where, uint32_t packed,
+                           uint32_t active) {
+  const uint32_t size = packed >> 16, flags = packed & 0xffff, pc = where - static_cast<uint32_t>(kSpace);
   const cuvein::gpu::Group group{data, active, cuvein::gpu::lane_of_warp()};
   if ((data & cuvein::kGpuCandidate) == 0 || !cuvein::gpu::on_gpu(group)) {
     void* const userdata = reinterpret_cast<void*>(data);
@@ -45,30 +45,82 @@ CUVEIN_SLOW SanitizerPatchResult go_on(uint64_t data, uint64_t address, uint32_t
     return kSpace == Space::kGlobal ? host_global(userdata, pc, at, size, flags, nullptr)
                                     : host_shared(userdata, pc, at, size, flags, nullptr);
   }
-  cuvein::gpu::analyse_access<kSpace>(group, pc, address, size, flags);
+  cuvein::gpu::Access access{AccessType::kRead, false, cuvein::moved_shift(size)};
+  if (cuvein::classify(flags, &access.type))
+    cuvein::gpu::analyse_first<kSpace>(group, address, pc, cuvein::gpu::pack_access(access));
   return SANITIZER_PATCH_SUCCESS;
 }
 
+// What is left of an access by the short way. `left`: a Left, and where nothing is known of the access its
+// size and flags above. `rest`: its address, the lower half of it, or the outcome.
 template <Space kSpace>
-CUVEIN_FAST SanitizerPatchResult go(void* userdata, uint64_t pc, void* address, uint32_t size,
-                                    uint32_t flags) {
-  const uint64_t data = reinterpret_cast<uint64_t>(userdata), at = reinterpret_cast<uint64_t>(address);
-  if (data == 0) return SANITIZER_PATCH_SUCCESS;
-  const uint32_t active = cuvein::gpu::active_lanes(), low = static_cast<uint32_t>(pc);
-  uint32_t packed;
-  asm volatile("shl.b32 %0, %1, 16;\n\tor.b32 %0, %0, %2;" : "=&r"(packed) : "r"(size), "r"(flags));
-  cuvein::gpu::Outcome outcome;
-  const cuvein::gpu::Left left = cuvein::gpu::analyse_usual<kSpace>(data, active, low, at, &outcome);
-  if (left == cuvein::gpu::Left::kNothing) return SANITIZER_PATCH_SUCCESS;
-  if (left == cuvein::gpu::Left::kCounts) {
-    cuvein::gpu::count_outcome_left<kSpace>(data, active, low, outcome);
+CUVEIN_FAST uint32_t go_on(uint64_t data, uint64_t rest, uint32_t where, uint32_t active, uint32_t left) {
+  if ((left & 3) != 0) {
+    cuvein::gpu::finish_usual<kSpace>(data, rest, active, static_cast<cuvein::gpu::Left>(left));
     return SANITIZER_PATCH_SUCCESS;
   }
-  if (left == cuvein::gpu::Left::kScattered) {
-    cuvein::gpu::analyse_known<kSpace>(data, at, active, low);
-    return SANITIZER_PATCH_SUCCESS;
-  }
-  return go_on<kSpace>(data, at, low, packed, active);
+  return begin<kSpace>(data, rest, where, left >> 2, active);
+}
+
+}  // namespace
+
+// Called by name, see below.
+#define CUVEIN_STEP extern "C" __device__ __noinline__
+CUVEIN_STEP uint32_t cuvein_global_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t active,
+                                        uint32_t left) {
+  return go_on<Space::kGlobal>(data, rest, where, active, left);
+}
+CUVEIN_STEP uint32_t cuvein_shared_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t active,
+                                        uint32_t left) {
+  return go_on<Space::kShared>(data, rest, where, active, left);
+}
+
+namespace {
+
+// A call that all lanes make or none, as the compiler is told: else it would keep on the stack, in every
+// access, what brings the lanes together again behind it.
+#define CUVEIN_CALL_LEFT(name)                                                                               \
+  asm volatile(                                                                                              \
+      "{\n\t"                                                                                                \
+      ".reg .pred none;\n\t"                                                                                 \
+      ".param .b64 data;\n\t"                                                                                \
+      ".param .b64 rest;\n\t"                                                                                \
+      ".param .b32 where;\n\t"                                                                               \
+      ".param .b32 active;\n\t"                                                                              \
+      ".param .b32 left;\n\t"                                                                                \
+      ".param .b32 result;\n\t"                                                                              \
+      "mov.u32 %0, 0;\n\t"                                                                                   \
+      "setp.eq.u32 none, %5, %6;\n\t"                                                                        \
+      "@none bra.uni DONE;\n\t"                                                                              \
+      "st.param.b64 [data], %1;\n\t"                                                                         \
+      "st.param.b64 [rest], %2;\n\t"                                                                         \
+      "st.param.b32 [where], %3;\n\t"                                                                        \
+      "st.param.b32 [active], %4;\n\t"                                                                       \
+      "st.param.b32 [left], %5;\n\t"                                                                         \
+      "call.uni (result), " name                                                                             \
+      ", (data, rest, where, active, left);\n\t"                                                             \
+      "ld.param.b32 %0, [result];\n\t"                                                                       \
+      "DONE:\n\t"                                                                                            \
+      "}"                                                                                                    \
+      : "=&r"(result)                                                                                        \
+      : "l"(data), "l"(rest), "r"(where), "r"(active), "r"(left), "n"(static_cast<uint32_t>(Left::kNothing)) \
+      : "memory")
+
+template <Space kSpace>
+CUVEIN_FAST SanitizerPatchResult go(void* userdata, uint64_t pc, void* at, uint32_t size, uint32_t flags) {
+  using cuvein::gpu::Left;
+  uint64_t data = reinterpret_cast<uint64_t>(userdata), rest = reinterpret_cast<uint64_t>(at);
+  const uint32_t active = cuvein::gpu::active_lanes();
+  const uint32_t where = static_cast<uint32_t>(pc) + static_cast<uint32_t>(kSpace);
+  uint32_t left = static_cast<uint32_t>(cuvein::gpu::analyse_known<kSpace>(&data, active, where, &rest));
+  if (left == static_cast<uint32_t>(Left::kAll))
+    left = data == 0 ? static_cast<uint32_t>(Left::kNothing) : size << 18 | flags << 2;
+  uint32_t result;
+  if (kSpace == Space::kGlobal)
+    CUVEIN_CALL_LEFT("cuvein_global_left");
+  else
+    CUVEIN_CALL_LEFT("cuvein_shared_left");
+  return static_cast<SanitizerPatchResult>(result);
 }
 
 }  // namespace

@@ -256,17 +256,59 @@ CUVEIN_FAST void analyse(const Group& group, const Access& access, uint64_t pc, 
   __syncwarp(group.active);
 }
 
+// The type of an access, the log2 of its size and whether it is asynchronous, in a word.
+CUVEIN_FAST uint32_t pack_access(const Access& access) {
+  return static_cast<uint32_t>(access.type) | access.size_shift << 8 | (access.asynchronous ? 1u << 16 : 0);
+}
+CUVEIN_FAST Access unpack_access(uint32_t packed) {
+  return {static_cast<AccessType>(packed & 0xff), (packed >> 16 & 1) != 0, packed >> 8 & 0xff};
+}
+
+template <Space kSpace>
+CUVEIN_SLOW void analyse_slow(Group group, uint64_t address, uint32_t pc, uint32_t packed) {
+  analyse<kSpace>(group, unpack_access(packed), pc, address);
+}
+
+// Remembers what accesses need to know of this warp. All lanes.
+CUVEIN_SLOW void settle_warp(Group group) {
+  const State& state = *group.state();
+  uint32_t place = kNoPlace, clock = 0;
+  if (state.blocks_per_multiprocessor != 0) {
+    place = place_of_block(group);
+    if (state.synchronises != 0) clock = clock_of_warp(state, *warp_at(group, place));
+  }
+  if (group.leads() && state.blocks >> 32 == 0)
+    make_resident(group, place == kNoPlace ? nullptr : warp_at(group, place),
+                  place == kNoPlace || state.shared_stride == 0
+                      ? 0
+                      : reinterpret_cast<uint64_t>(shadow_of_place(state, place)),
+                  entry_of(state, 0, clock));
+  __syncwarp(group.active);
+}
+
+// An access of which the short way did not know all. Where it was the warp, it may do so now.
+template <Space kSpace>
+CUVEIN_SLOW void analyse_first(Group group, uint64_t address, uint32_t pc, uint32_t packed) {
+  if (!replayed(group) && !__all_sync(group.active, is_resident(group.data))) {
+    settle_warp(group);
+    uint64_t handle = group.data, rest = address;
+    const Left left = analyse_known<kSpace>(&handle, group.active, pc + static_cast<uint32_t>(kSpace), &rest);
+    if (left == Left::kScattered || left == Left::kCounts)
+      finish_usual<kSpace>(handle, rest, group.active, left);
+    if (left != Left::kAll) return;
+  }
+  analyse_slow<kSpace>(group, address, pc, packed);
+}
+
 template <Space kSpace>
 CUVEIN_FAST void analyse_any(const Group& group, const Access& access, uint64_t pc, uint64_t address) {
   const uint32_t low = static_cast<uint32_t>(pc);
-  Outcome outcome;
-  const Left left = analyse_usual<kSpace>(group.data, group.active, low, address, &outcome);
-  if (left == Left::kCounts)
-    count_outcome_left<kSpace>(group.data, group.active, low, outcome);
-  else if (left == Left::kScattered)
-    analyse_known<kSpace>(group.data, address, group.active, low);
-  else if (left == Left::kAll)
-    analyse<kSpace>(group, access, pc, address);
+  uint64_t rest = address, handle = group.data;
+  const Left left = analyse_known<kSpace>(&handle, group.active, low + static_cast<uint32_t>(kSpace), &rest);
+  if (left == Left::kAll)
+    analyse_first<kSpace>(group, address, low, pack_access(access));
+  else if (left != Left::kNothing)
+    finish_usual<kSpace>(handle, rest, group.active, left);
 }
 
 // An asynchronous copy whose lanes read different numbers of bytes: units that some lanes leave out belong to

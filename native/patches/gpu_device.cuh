@@ -58,6 +58,57 @@ CUVEIN_FAST Quad quad(uint64_t address) {
   return value;
 }
 
+struct alignas(8) Pair {
+  uint32_t x, y;
+};
+template <uint64_t kDistance>
+CUVEIN_FAST Pair pair(uint64_t address) {
+  Pair value;
+  asm volatile("ld.global.v2.u32 {%0, %1}, [%2 + %3];"
+               : "=r"(value.x), "=r"(value.y)
+               : "l"(address), "n"(kDistance));
+  return value;
+}
+
+template <uint64_t kDistance>
+CUVEIN_FAST uint32_t word(uint64_t address) {
+  uint32_t value;
+  asm volatile("ld.global.u32 %0, [%1 + %2];" : "=r"(value) : "l"(address), "n"(kDistance));
+  return value;
+}
+
+// What was computed from the value so far is not kept, but computed again.
+template <typename T>
+CUVEIN_FAST void again(T* value) {
+  if constexpr (sizeof(T) == 8)
+    asm volatile("" : "+l"(*value));
+  else
+    asm volatile("" : "+r"(*value));
+}
+
+// Exchanges if the condition holds, without a branch.
+CUVEIN_FAST uint64_t exchange_if(bool condition, uint64_t address, uint64_t value) {
+  uint64_t before;
+  asm volatile(
+      "{\n\t"
+      ".reg .pred holds;\n\t"
+      "setp.ne.u32 holds, %3, 0;\n\t"
+      "mov.u64 %0, 0;\n\t"
+      "@holds atom.global.exch.b64 %0, [%1], %2;\n\t"
+      "}"
+      : "=&l"(before)
+      : "l"(address), "l"(value), "r"(static_cast<uint32_t>(condition))
+      : "memory");
+  return before;
+}
+
+// Nothing is left when all bits are shifted out.
+CUVEIN_FAST uint32_t shift_left(uint32_t value, uint32_t bits) {
+  uint32_t shifted;
+  asm("shl.b32 %0, %1, %2;" : "=r"(shifted) : "r"(value), "r"(bits));
+  return shifted;
+}
+
 CUVEIN_FAST uint32_t active_lanes() { return __activemask(); }
 
 // Whether the condition holds for all lanes of `active`. Only when all of them run side by side can one see

@@ -134,10 +134,9 @@ CUVEIN_FAST void make_resident(const Group& group, Warp* warp, uint64_t shadow, 
     warp->resident = number + 1;
   }
   resident->block = static_cast<uint32_t>(block_of_grid());
-  resident->warp = warp_of_block();
   resident->entry = entry;
   resident->shadow = shadow;
-  resident->tag = group.slot() + 1;
+  resident->tag = group.slot() + 1 | warp_of_block() << kWarpShift;
 }
 
 // When lanes of the warp end.
@@ -151,8 +150,8 @@ CUVEIN_FAST void tell_clock(const Group& group, Warp* warp, uint32_t clock) {
   leave_resident(group, warp, number);
   if (warp->resident != number + 1) return;
   Resident* resident = resident_number(group.data, number);
-  if (resident->tag != group.slot() + 1 || resident->block != static_cast<uint32_t>(block_of_grid()) ||
-      resident->warp != warp_of_block())
+  if (resident->tag != (group.slot() + 1 | warp_of_block() << kWarpShift) ||
+      resident->block != static_cast<uint32_t>(block_of_grid()))
     return;
   const uint64_t mask = static_cast<uint64_t>(group.state()->clock_mask) << group.state()->clock_shift;
   resident->entry = (resident->entry & ~mask) | static_cast<uint64_t>(clock) << group.state()->clock_shift;

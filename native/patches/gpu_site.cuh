@@ -25,6 +25,11 @@ CUVEIN_FAST Shape shape_of(uint32_t shifts) {
   return shape;
 }
 
+// A shared access finds in the tag, too, whether it is within its block's memory.
+CUVEIN_FAST uint32_t tag_of_site(const Group& group, Space space, uint32_t extent) {
+  return group.slot() + 1 | (space == Space::kShared ? extent >> kSharedExtent << kExtentShift : 0);
+}
+
 // Remembers what is known of an instruction and of this warp. All lanes; `window` holds every byte of one
 // allocation.
 CUVEIN_SLOW void make_site(Group group, uint64_t node, uint64_t first, uint32_t where, uint32_t extent) {
@@ -35,7 +40,8 @@ CUVEIN_SLOW void make_site(Group group, uint64_t node, uint64_t first, uint32_t 
   // A site that is being made has no tag yet, but an instruction. One that is there was not seen for an old
   // copy in the multiprocessor's cache; storing what is there anyway renews it.
   const uint32_t there = fresh(&site->where);
-  if (there == where && fresh(&site->tag) == group.slot() + 1) publish(&site->tag, group.slot() + 1);
+  const uint32_t tag = tag_of_site(group, static_cast<Space>(node >> 55 & 3), extent);
+  if (there == where && fresh(&site->tag) == tag) publish(&site->tag, tag);
   if (there != 0 || atomicCAS(&site->where, 0u, where) != 0) return;
   const uint32_t unit_shift =
       static_cast<Space>(node >> 55 & 3) == Space::kGlobal ? state.global_shift : state.shared_shift;
@@ -57,61 +63,112 @@ CUVEIN_SLOW void make_site(Group group, uint64_t node, uint64_t first, uint32_t 
   publish(engine->used + kCopies * kCounters + atomicAdd(&engine->used_sites, 1u), number);
   __threadfence();
   publish(&site->tag_of_window, group.slot() + 1);
-  publish(&site->tag, group.slot() + 1);
+  publish(&site->tag, tag);
 }
 
-// Counts where not all lanes that compared are alike, or where there is no way for the outcome yet. `units`
-// is the number of lanes that compared for one address, 0 when each did for its own.
-CUVEIN_SLOW void count_apart(uint64_t data, uint32_t active, uint32_t site, uint32_t edge, uint32_t facts,
-                             uint32_t units) {
-  Group group;
-  group.data = data;
-  group.active = active;
-  group.lane = lane_of_warp();
+CUVEIN_FAST uint32_t tag_of(uint64_t data) { return static_cast<uint32_t>(data & kSlotMask) + 1; }
+
+// Adds to a counter that the key has already; false if it has none that is soon found. One lane.
+CUVEIN_SLOW bool add_again(uint64_t data, uint64_t key, uint32_t copy, uint32_t count) {
+  uint32_t at = mix_key(key) >> (32 - kCountersBits);
+#pragma unroll 1
+  for (uint32_t probe = 0; probe < 4; ++probe, at = (at + 1) & (kCounters - 1)) {
+    Counter* counter = at_base<Counter>(base_of(data), kCountersOffset, copy << kCountersBits | at);
+    if (counter->key != key) continue;
+    atomicAdd(&counter->count, static_cast<unsigned long long>(count));
+    return true;
+  }
+  return false;
+}
+CUVEIN_SLOW void add_first(Group group, uint64_t key, uint32_t copy, uint32_t count) {
+  add(group, copy, key, count);
+}
+
+// Counts the edges of the leaders, the node, and the lanes that met others. One place to count at: an edge by
+// the lowest of the leaders that have it, the rest by the highest lanes, which are none of those as a rule.
+CUVEIN_SLOW void count_scattered(uint64_t data, uint32_t active, uint32_t site, uint32_t edge,
+                                 uint32_t leaders, uint32_t facts, bool edges) {
+  const uint32_t lane = lane_of_warp();
+  uint32_t alike = 0;
+  if (edges) {
+    alike = __match_any_sync(active, edge) & leaders;
+    if ((leaders >> lane & 1) == 0 || lane != static_cast<uint32_t>(__ffs(alike)) - 1) alike = 0;
+  }
+  const uint32_t last = highest_of(active);
+  const uint32_t before_last = (active & below(last)) != 0 ? highest_of(active & below(last)) : last;
+  const uint32_t others = __popc(active & ~leaders);
+  uint32_t tasks = (alike != 0) | (lane == last) << 1 | (lane == before_last && others != 0) << 2;
+  const Group group{data, active, lane};
+#pragma unroll 1
+  while (tasks != 0) {
+    const uint32_t task = tasks & (0 - tasks);
+    tasks &= ~task;
+    const uint64_t node = fresh(site_node(data, site));
+    const uint64_t key = task == 1   ? edge_of(node, edge, Count::kLanes)
+                         : task == 2 ? node | facts
+                                     : others_of(node);
+    const uint32_t count = task == 1 ? __popc(alike) : task == 2 ? 1 : others;
+    const uint32_t copy = copy_of(*group.state());
+    if (!add_again(data, key, copy, count)) add_first(group, key, copy, count);
+  }
+  __syncwarp(active);
+}
+
+// Counts an outcome of all lanes at the site, or where there is no way for it left, in the tables. One lane.
+CUVEIN_SLOW void take_way(uint64_t data, uint32_t site, uint64_t outcome) {
+  const unsigned long long key = outcome;
+  uint32_t way = 0;
+  for (; way < kSiteWays; ++way) {
+    unsigned long long found = fresh(&site_at(data, site)->keys[way]);
+    if (found == 0) found = atomicCAS(&site_at(data, site)->keys[way], 0ull, key);
+    if (found == 0 || found == key) break;
+  }
+  if (way < kSiteWays) {
+    publish(&site_at(data, site)->keys[way], key);  // for the cache, as in make_site
+    atomicAdd(site_counts(data, site) + way, 1ull);
+  } else {
+    count_outcome({data, 0, lane_of_warp()}, fresh(site_node(data, site)), key, 1);
+  }
+}
+
+// Of one lane, units of which are on several edges: their bytes, and the lane once for each edge, ordered or
+// not.
+CUVEIN_SLOW void count_units(uint64_t data, uint32_t active, uint32_t site, uint32_t edge,
+                             uint32_t compared) {
+  const Group group{data, active, lane_of_warp()};
   const uint64_t node = fresh(site_node(data, site));
-  const uint32_t first = group.first();
-  const uint32_t compared = units == 0 ? active : ((1u << units) - 1) << first;
+  const uint32_t copy = copy_of(*group.state());
+  const uint32_t bytes = (1u << (node >> 57 & 7)) / __popc(compared);
   const bool mine = compared >> group.lane & 1;
+  const uint32_t alike = __match_any_sync(active, edge) & compared;
+  if (mine && group.lane == static_cast<uint32_t>(__ffs(alike)) - 1)
+    add(group, copy, edge_of(node, edge, Count::kBytes), bytes * __popc(alike));
+  __syncwarp(active);
+  const uint32_t near = __match_any_sync(active, edge >> 1) & compared;
+  if (mine && group.lane == static_cast<uint32_t>(__ffs(near)) - 1)
+    add(group, copy, edge_of(node, edge & ~1u, Count::kPartLanes), 1);
+  __syncwarp(active);
+}
+
+// Counts where not all lanes that compared are alike, or where there is no way for the outcome yet:
+// `compared` are the lanes that did.
+CUVEIN_SLOW void count_apart(uint64_t data, uint32_t active, uint32_t site, uint64_t outcome,
+                             uint32_t compared) {
+  const uint32_t facts = static_cast<uint32_t>(outcome) & ((1u << kEdgeShift) - 1);
+  const uint32_t edge = static_cast<uint32_t>(outcome >> kEdgeShift & kEdgeMask);
+  const uint32_t first = __ffs(active) - 1;
   const uint32_t of_first = __shfl_sync(active, edge, first);
-  if (__all_sync(active, !mine || edge == of_first)) {
-    if (group.leads()) {
-      const unsigned long long key = outcome(group.slot() + 1, edge, facts);
-      uint32_t way = 0;
-      for (; way < kSiteWays; ++way) {
-        unsigned long long found = fresh(&site_at(data, site)->keys[way]);
-        if (found == 0) found = atomicCAS(&site_at(data, site)->keys[way], 0ull, key);
-        if (found == 0 || found == key) break;
-      }
-      if (way < kSiteWays) publish(&site_at(data, site)->keys[way], key);  // for the cache, as in make_site
-      if (way < kSiteWays)
-        atomicAdd(site_counts(data, site) + way, 1ull);
-      else
-        count_outcome(group, node, key, 1);
-    }
+  if (__all_sync(active, (compared >> lane_of_warp() & 1) == 0 || edge == of_first)) {
+    if (lane_of_warp() == first) take_way(data, site, outcome);
     __syncwarp(active);
     return;
   }
-  const uint32_t copy = multiprocessor() & group.state()->copy_mask;
-  const uint32_t alike = __match_any_sync(active, edge) & compared;
-  const bool counts = mine && group.lane == static_cast<uint32_t>(__ffs(alike)) - 1;
-  if (units == 0) {
-    if (counts) add(group, copy, edge_of(node, edge, Count::kLanes), __popc(alike));
-  } else {
-    // One lane's units are on several edges: their bytes, and the lane once for each edge, ordered or not.
-    const uint32_t size = 1u << (node >> 57 & 7);
-    if (counts) add(group, copy, edge_of(node, edge, Count::kBytes), size / units * __popc(alike));
-    __syncwarp(active);
-    const uint32_t together = __match_any_sync(active, edge >> 1) & compared;
-    if (mine && group.lane == static_cast<uint32_t>(__ffs(together)) - 1)
-      add(group, copy, edge_of(node, edge & ~1u, Count::kPartLanes), 1);
-  }
-  __syncwarp(active);
-  const uint32_t others = (facts & 31) - (facts >> kAddressesShift & 31);
-  if (group.leads()) {
-    add(group, copy, node_of(node, facts), 1);
-    if (others != 0) add(group, copy, others_of(node), others);
-  }
-  __syncwarp(active);
+  // Did each compare for an address of its own?
+  const bool own = static_cast<uint32_t>(__popc(compared)) == (facts >> kAddressesShift & 31) + 1;
+  if (!own) count_units(data, active, site, edge, compared);
+  const uint64_t node = fresh(site_node(data, site));
+  count_scattered(data, active, site, edge, own ? compared : 1u << first,
+                  static_cast<uint32_t>(node_of(node, facts) ^ node), own);
 }
 
 // Halves of the warp (bits 0 and 1) in which shared memory serves all lanes of a wide load together: those
@@ -215,14 +272,14 @@ CUVEIN_SLOW Spread spread_in_shared(uint64_t data, uint32_t active, uint32_t add
 
 // Where the shadow entry of a known access lies, and what is put there, without the lane.
 CUVEIN_FAST unsigned long long* entry_at_site(uint64_t data, uint64_t address, uint32_t site, bool global) {
-  const uint32_t unit_shift = quad<kSitesOffset>(site_address(data, site)).w & 7;
+  const uint32_t unit_shift = quad<kSitesOffset>(site_address(data, site)).y & 7;
   if (global) return known_entry(data, address, unit_shift);
-  const Quad own = quad<kResidentsOffset + 16>(resident_address(data));
-  return in_global<unsigned long long>(wide(own.z, own.w)) + (static_cast<uint32_t>(address) >> unit_shift);
+  const Pair own = pair<kResidentsOffset + 16>(resident_address(data));
+  return in_global<unsigned long long>(wide(own.x, own.y)) + (static_cast<uint32_t>(address) >> unit_shift);
 }
 CUVEIN_FAST uint64_t left_at_site(uint64_t data, uint32_t site) {
-  const Quad own = quad<kResidentsOffset + 16>(resident_address(data));
-  return wide(own.x | quad<kSitesOffset>(site_address(data, site)).z, own.y);
+  const Quad own = quad<kResidentsOffset>(resident_address(data));
+  return wide(own.x | quad<kSitesOffset>(site_address(data, site)).w, own.y);
 }
 
 // Exchanges and compares the unit of one lane: the key of the edge.
@@ -234,52 +291,6 @@ CUVEIN_SLOW uint32_t reuse_at_site(uint64_t data, uint64_t address, uint32_t sit
   const Group group{data, 0, lane_of_warp()};
   return global ? compare(*group.state(), before, mine | lane_of_warp())
                 : compare_shared(group, *group.state(), before, mine | lane_of_warp());
-}
-
-// Adds to a counter that the key has already; false if it has none that is soon found. One lane.
-CUVEIN_SLOW bool add_again(uint64_t data, uint64_t key, uint32_t copy, uint32_t count) {
-  uint32_t at = mix_key(key) >> (32 - kCountersBits);
-#pragma unroll 1
-  for (uint32_t probe = 0; probe < 4; ++probe, at = (at + 1) & (kCounters - 1)) {
-    Counter* counter = at_base<Counter>(base_of(data), kCountersOffset, copy << kCountersBits | at);
-    if (counter->key != key) continue;
-    atomicAdd(&counter->count, static_cast<unsigned long long>(count));
-    return true;
-  }
-  return false;
-}
-CUVEIN_SLOW void add_first(Group group, uint64_t key, uint32_t copy, uint32_t count) {
-  add(group, copy, key, count);
-}
-
-// Counts the edges of the leaders, the node, and the lanes that met others. One place to count at: an edge by
-// the lowest of the leaders that have it, the rest by the highest lanes, which are none of those as a rule.
-CUVEIN_SLOW void count_scattered(uint64_t data, uint32_t active, uint32_t site, uint32_t edge,
-                                 uint32_t leaders, uint32_t facts, bool edges) {
-  const uint32_t lane = lane_of_warp();
-  uint32_t alike = 0;
-  if (edges) {
-    alike = __match_any_sync(active, edge) & leaders;
-    if ((leaders >> lane & 1) == 0 || lane != static_cast<uint32_t>(__ffs(alike)) - 1) alike = 0;
-  }
-  const uint32_t last = highest_of(active);
-  const uint32_t before_last = (active & below(last)) != 0 ? highest_of(active & below(last)) : last;
-  const uint32_t others = __popc(active & ~leaders);
-  uint32_t tasks = (alike != 0) | (lane == last) << 1 | (lane == before_last && others != 0) << 2;
-  const Group group{data, active, lane};
-#pragma unroll 1
-  while (tasks != 0) {
-    const uint32_t task = tasks & (0 - tasks);
-    tasks &= ~task;
-    const uint64_t node = fresh(site_node(data, site));
-    const uint64_t key = task == 1   ? edge_of(node, edge, Count::kLanes)
-                         : task == 2 ? node | facts
-                                     : others_of(node);
-    const uint32_t count = task == 1 ? __popc(alike) : task == 2 ? 1 : others;
-    const uint32_t copy = copy_of(*group.state());
-    if (!add_again(data, key, copy, count)) add_first(group, key, copy, count);
-  }
-  __syncwarp(active);
 }
 
 // An access like the usual one, of lanes that lie anywhere.
@@ -294,7 +305,7 @@ CUVEIN_SLOW void analyse_scattered(uint64_t data, uint64_t address, uint32_t act
     spread = global ? spread_in_global(active, low, size_shift)
                     : spread_in_shared(data, active, low, size_shift, read);
   }
-  const uint32_t units_shift = quad<kSitesOffset>(site_address(data, site)).w >> 3 & 7;
+  const uint32_t units_shift = quad<kSitesOffset>(site_address(data, site)).y >> 3 & 7;
   uint32_t edge = 0;
   if (units_shift == 0) {
     if (spread.leaders >> lane_of_warp() & 1)
@@ -315,137 +326,250 @@ CUVEIN_SLOW void analyse_scattered(uint64_t data, uint64_t address, uint32_t act
 }
 
 // What is left to do of an access.
-enum class Left : uint32_t { kNothing, kAll, kScattered, kCounts };
+enum class Left : uint32_t { kAll, kScattered, kCounts, kNothing };
 
-// Of counts that are left.
-struct Outcome {
-  uint32_t edge, facts, units;
-};
+// The short way is written for the few registers of a callback, of which 14 need not be saved first: what is
+// put on the stack costs more than all that is computed. So what is loaded is looked at at once, and loaded
+// or computed again rather than kept, and branches stand where the compiler is not to be ahead of itself.
 
-CUVEIN_FAST uint32_t tag_of(uint64_t data) { return static_cast<uint32_t>(data & kSlotMask) + 1; }
-template <Space kSpace>
-CUVEIN_FAST uint64_t known_address(uint64_t data, uint32_t pc) {
-  return site_address(data, site_of(multiprocessor(), pc + static_cast<uint32_t>(kSpace), tag_of(data)));
+CUVEIN_FAST uint64_t known_address(uint64_t data, uint32_t where) {
+  return site_address(data, site_of(multiprocessor(), where, tag_of(data)));
 }
 
-// One access, if it is usual. The same is left for all lanes. Registers are few, so what is loaded is looked
-// at at once, and loaded again rather than kept.
-template <Space kSpace>
-CUVEIN_FAST Left analyse_usual(uint64_t data, uint32_t active, uint32_t pc, uint64_t address,
-                               Outcome* outcome_left) {
-  constexpr bool kGlobal = kSpace == Space::kGlobal;
-  if ((data & (kGpuCandidate | kReplay)) != kGpuCandidate) return Left::kAll;
-  // All lanes have to be here for this; from now on they may fall out one by one, as together() will tell.
-  const uint32_t start = __shfl_sync(active, static_cast<uint32_t>(address), __ffs(active) - 1);
-  {
-    const Quad who = quad<kResidentsOffset>(resident_address(data));
-    if (who.x != tag_of(data)) return Left::kAll;
-    if (who.y != static_cast<uint32_t>(block_of_grid())) return Left::kAll;
-    if (who.z != warp_of_block()) return Left::kAll;
-  }
-  uint32_t shifts;
-  {
-    const Quad head = quad<kSitesOffset>(known_address<kSpace>(data, pc));
-    if (head.x != tag_of(data)) return Left::kAll;
-    if (head.y != pc + static_cast<uint32_t>(kSpace)) return Left::kAll;
-    shifts = head.w;
-    const Quad window = quad<kSitesOffset + 16>(known_address<kSpace>(data, pc));
-    if (window.x != tag_of(data)) return Left::kAll;
-    const uint64_t from_first = kGlobal ? address - wide(window.z, window.w) : static_cast<uint32_t>(address);
-    if (from_first >= window.y) return Left::kAll;
-  }
-  uint32_t page = 0;
-  if (kGlobal) {
-    const uint64_t key = directory_key(address, shifts & 7);
-    const uint64_t found = at_base<unsigned long long>(base_of(data), kDirectoryOffset,
-                                                       0)[mix_page(key) & ((1u << kDirectoryBits) - 1)];
-    page = static_cast<uint32_t>(found & kPageNumberMask);
-    if (found >> kDirectoryShift != key || page == 0) return Left::kAll;
-  }
+// Whether this warp's resident is remembered.
+CUVEIN_FAST bool is_resident(uint64_t data) {
+  const Quad own = quad<kResidentsOffset>(resident_address(data));
+  return (own.z == (tag_of(data) | warp_of_block() << kWarpShift)) &
+         (own.w == static_cast<uint32_t>(block_of_grid()));
+}
 
-  // Places side by side, or one. In the window the lower half of addresses tells them apart.
-  const uint32_t low = static_cast<uint32_t>(address);
-  uint32_t stride = 1u << ((shifts & 7) + (shifts >> 3 & 7));
+// Whether the site is that of the instruction; in shared memory, whether the address is within the block's,
+// too.
+template <Space kSpace>
+CUVEIN_FAST bool is_site(uint64_t data, uint64_t site, uint32_t where, uint32_t low, uint32_t* shifts) {
+  const Quad head = quad<kSitesOffset>(site);
+  *shifts = head.y;
+  if (kSpace == Space::kGlobal) return (head.x == where) & (head.z == tag_of(data));
+  return (head.x == where) & ((head.z & ((1u << kExtentShift) - 1)) == tag_of(data)) &
+         (low < head.z >> kExtentShift << kSharedExtent);
+}
+
+// Whether a global access lies in the window of its site, and where its page is.
+CUVEIN_FAST bool is_in_window(uint64_t data, uint64_t site, uint64_t address, uint32_t shifts,
+                              uint32_t* page) {
+  bool known;
   {
-    const uint32_t rank = lane_of_warp() - (__ffs(active) - 1);
-    // Lanes without a gap, of a launch without clusters and copies.
+    const Quad window = quad<kSitesOffset + 16>(site);
+    known = (window.x == tag_of(data)) & (address - wide(window.z, window.w) < window.y);
+  }
+  const uint64_t key = directory_key(address, shifts & 7);
+  const Pair found =
+      pair<kDirectoryOffset>(base_of(data) + (mix_page(key) & ((1u << kDirectoryBits) - 1)) * 8);
+  *page = found.x & static_cast<uint32_t>(kPageNumberMask);
+  return known & (wide(found.x, found.y) >> kDirectoryShift == key) & (*page != 0);
+}
+
+CUVEIN_FAST uint32_t first_of(uint32_t active) { return __ffs(active) - 1; }
+
+// Edge key of a unit, as compare() has it, without branches and without clusters.
+CUVEIN_FAST uint32_t compare_usual(uint32_t shifts, uint64_t before, uint64_t now) {
+  const uint32_t pc_bits = shifts >> 17 & 31, event_bits = shifts >> 12 & 31;
+  const uint32_t clock_mask = (1u << (shifts >> 22 & 31)) - 1;
+  const uint32_t lanes =
+      (static_cast<uint32_t>(before) ^ static_cast<uint32_t>(now)) & ((1u << kInstructionShift) - 1);
+  uint32_t key = ((static_cast<uint32_t>(before >> kInstructionShift) & ((1u << pc_bits) - 1)) + 1) << 4;
+  const uint32_t then = static_cast<uint32_t>(before >> (kInstructionShift + pc_bits)) & clock_mask;
+  const uint32_t clock = static_cast<uint32_t>(now >> (kInstructionShift + pc_bits)) & clock_mask;
+  const uint32_t most = clock_mask >> event_bits, most_events = (1u << event_bits) - 1;
+  const bool in_warp = lanes < kWarpLanes;
+  const bool saturated = (most != 0) & (then >> event_bits == most);
+  const bool stuck = saturated | (in_warp & (most_events != 0) & ((then & most_events) == most_events));
+  const uint32_t from = in_warp ? then : then >> event_bits, to = in_warp ? clock : clock >> event_bits;
+  uint32_t label = static_cast<uint32_t>(in_warp ? Label::kWarpDiffInst : Label::kBlock) << 1 |
+                   static_cast<uint32_t>(!stuck & (from >= to));
+  if (lanes == 0) label = static_cast<uint32_t>(Label::kThread) << 1;
+  if ((before ^ now) >> (shifts >> 6 & 63) != 0) label = static_cast<uint32_t>(Label::kGrid) << 1;
+  key |= label;
+  return (before ^ now) >> kGenerationShift != 0 ? 0 : key;
+}
+
+// Counts the outcome at the site, if all lanes have it that are not idle and there is a way for it.
+CUVEIN_FAST bool count_way(uint64_t site, uint32_t active, bool idle, uint64_t key) {
+  uint64_t counts = site;
+  const Quad ways = quad<kSitesOffset + 32>(counts);
+  if (!together(active, idle | (key == wide(ways.x, ways.y)))) {
+    counts += 8;
+    if (!together(active, idle | (key == wide(ways.z, ways.w)))) {
+      counts += 8;
+      const Quad others = quad<kSitesOffset + 32>(counts);
+      if (!together(active, idle | (key == wide(others.x, others.y)))) {
+        counts += 8;
+        if (!together(active, idle | (key == wide(others.z, others.w)))) return false;
+      }
+    }
+  }
+  again(&active);
+  if (lane_of_warp() == first_of(active)) count_one<kCountsOffset>(counts);
+  return true;
+}
+
+CUVEIN_FAST uint64_t data_of_site(uint64_t site) {
+  return base_of(site) | kGpuCandidate | ((word<kSitesOffset + 8>(site) & ((1u << kExtentShift) - 1)) - 1);
+}
+CUVEIN_FAST uint32_t site_number(uint64_t site) {
+  return static_cast<uint32_t>(site - base_of(site)) / static_cast<uint32_t>(sizeof(Site));
+}
+
+// One access of which everything is known, if it is usual. The same is left for all lanes. `site` is the
+// address of the site. `rest`: in, the lower half of the address; out, the same or the outcome.
+template <Space kSpace>
+CUVEIN_FAST Left analyse_usual(uint64_t site, uint32_t active, uint32_t low, uint32_t shifts, uint32_t page,
+                               uint64_t* rest) {
+  constexpr bool kGlobal = kSpace == Space::kGlobal;
+  uint32_t facts;
+  {
+    // Places side by side, or one. In the window the lower half of addresses tells them apart.
+    const uint32_t start = __shfl_sync(active, low, first_of(active));
+    again(&active), again(&shifts);
+    uint32_t stride = 1u << ((shifts & 7) + (shifts >> 3 & 7)), one = 0;
+    // Lanes without a gap, of a launch without copies.
     bool solid = (((active + (active & (0 - active))) & active) == 0) & (shifts >> 31 == 0);
     // Of how few lanes a wide load is served together is not for here.
     if (!kGlobal) solid = solid & ((active == ~0u) | ((shifts >> 27 & 3) == 2));
-    if (!together(active, solid & ((shifts >> 3 & 7) == 0) & (low == start + rank * stride))) {
+    const uint32_t distance = (lane_of_warp() - first_of(active)) * stride;
+    if (!together(active, solid & ((shifts >> 3 & 7) == 0) & (low == start + distance))) {
       stride = 0;
-      const uint32_t reach = highest_of(active) - (__ffs(active) - 1);
+      one = 1;
+      const uint32_t reach = highest_of(active) - first_of(active);
       if (!together(active, solid & (low == start) & (reach >> (shifts >> 3 & 7) != 0))) {
-        return together(active, true) ? Left::kScattered : Left::kAll;
+        *rest = wide(low, page);
+        return Left::kScattered;
       }
     }
+    again(&active), again(&shifts);
+    const uint32_t more = highest_of(active) - first_of(active);  // lanes
+    uint32_t extra;
+    if (kGlobal) {
+      extra = (start % 32 + more * stride + (one == 0 ? stride - 1 : 0)) >> 5;
+    } else {
+      // Wide loads of one place by all lanes are served twice as many together.
+      const uint32_t group_shift = 3 + (shifts >> 27 & 3) + (one & shifts >> 29);
+      extra = (highest_of(active) >> group_shift) - (first_of(active) >> group_shift);
+      if ((shifts >> 30 & 1) != 0) extra = ((start & 3) + more * stride) >> 2;
+    }
+    facts = extra << kExtraShift | (one == 0 ? more << kAddressesShift : 0) | more;
   }
+  again(&active), again(&shifts), again(&facts);
 
   // Of one place, as many lanes as it has units.
-  const uint32_t first = __ffs(active) - 1;
-  const bool compares = (stride != 0) | ((lane_of_warp() - first) >> (shifts >> 3 & 7) == 0);
-  uint32_t edge = 0;
-  if (compares) {
-    const Quad own = quad<kResidentsOffset + 16>(resident_address(data));
-    const uint64_t mine = wide(own.x | quad<kSitesOffset>(known_address<kSpace>(data, pc)).z, own.y);
-    unsigned long long* entry;
-    if (kGlobal)
-      entry = in_global<unsigned long long>(static_cast<uint64_t>(page) << kPageShift) +
-              (static_cast<uint32_t>(address >> (shifts & 7)) & ((1u << kPageEntriesBits) - 1));
-    else
-      entry = in_global<unsigned long long>(wide(own.z, own.w)) + (low >> (shifts & 7));
-    if (stride == 0) entry += lane_of_warp() - first;
-    const uint64_t left = mine | (stride != 0 ? lane_of_warp() : highest_of(active));
-    const uint64_t before = atomicExch(entry, static_cast<unsigned long long>(left));
-    edge = compare(shape_of(shifts), before, mine | (stride != 0 ? lane_of_warp() : first));
-  }
-
-  const uint32_t last = highest_of(active), more = last - first;  // lanes
-  uint32_t extra;
-  if (kGlobal) {
-    extra = (start % 32 + more * stride + (stride != 0 ? stride - 1 : 0)) >> 5;
-  } else {
-    // Wide loads of one place by all lanes are served twice as many together.
-    const uint32_t group_shift = 3 + (shifts >> 27 & 3) + (stride == 0 ? shifts >> 29 & 1 : 0);
-    extra = (last >> group_shift) - (first >> group_shift);
-    if ((shifts >> 30 & 1) != 0) extra = ((start & 3) + more * stride) >> 2;
-  }
-  const uint32_t facts = extra << kExtraShift | (stride != 0 ? more << kAddressesShift : 0) | more;
-  const uint64_t key = outcome(tag_of(data), edge, facts);
-  // Without branches: lanes that took one would not be seen beside the others.
-  const bool idle = !compares;
-  uint64_t counts = known_address<kSpace>(data, pc);
-  const Quad ways = quad<kSitesOffset + 32>(counts);
-  if (!together(active, idle | (key == wide(ways.x, ways.y)))) {
-    const bool second = together(active, idle | (key == wide(ways.z, ways.w)));
-    const Quad others = quad<kSitesOffset + 48>(counts);
-    counts += 8;
-    if (!second) {
-      counts += 8;
-      if (!together(active, idle | (key == wide(others.x, others.y)))) {
-        counts += 8;
-        if (!together(active, idle | (key == wide(others.z, others.w)))) {
-          *outcome_left = {edge, facts, stride != 0 ? 0 : 1u << (shifts >> 3 & 7)};
-          return Left::kCounts;
-        }
-      }
+  uint64_t key;
+  bool idle;
+  {
+    const bool one = ((facts >> kAddressesShift ^ facts) & 31) != 0;
+    const uint32_t rank = lane_of_warp() - first_of(active);
+    idle = one & (rank >> (shifts >> 3 & 7) != 0);
+    uint64_t entry;
+    if (kGlobal) {
+      entry = (static_cast<uint64_t>(page) << kPageShift) +
+              ((low >> (shifts & 7)) & ((1u << kPageEntriesBits) - 1)) * 8;
+    } else {
+      const Pair shadow = pair<kResidentsOffset + 16>(resident_address(site));
+      entry = wide(shadow.x, shadow.y) + (low >> (shifts & 7)) * 8;
     }
+    if (one) entry += rank * 8;
+    again(&active), again(&site);
+    const Pair own = pair<kResidentsOffset>(resident_address(site));
+    const uint64_t mine = wide(own.x | word<kSitesOffset + 12>(site), own.y);
+    const uint64_t before = exchange_if(!idle, entry, mine | (one ? highest_of(active) : lane_of_warp()));
+    again(&active), again(&shifts);
+    const uint32_t edge = compare_usual(shifts, before, mine | (one ? first_of(active) : lane_of_warp()));
+    again(&site);
+    key = outcome(word<kSitesOffset + 8>(site) & ((1u << kExtentShift) - 1), edge, facts);
   }
-  if (lane_of_warp() == first) count_one<kCountsOffset>(counts);
-  return Left::kNothing;
+  again(&active), again(&site);
+  if (count_way(site, active, idle, key)) return Left::kNothing;
+  *rest = key;
+  return Left::kCounts;
 }
 
+// The short way, of an access of a launch that may be on the GPU engine. `handle`: in, the userdata; out, the
+// same or the address of the site.
 template <Space kSpace>
-CUVEIN_FAST void count_outcome_left(uint64_t data, uint32_t active, uint32_t pc, const Outcome& left) {
-  const uint32_t site = site_of(multiprocessor(), pc + static_cast<uint32_t>(kSpace), tag_of(data));
-  count_apart(data, active, site, left.edge, left.facts, left.units);
+CUVEIN_FAST Left analyse_known(uint64_t* handle, uint32_t active, uint32_t where, uint64_t* rest) {
+  const uint64_t data = *handle;
+  if ((data & (kGpuCandidate | kReplay)) != kGpuCandidate) return Left::kAll;
+  if (!together(active, is_resident(data))) return Left::kAll;
+  uint64_t site = known_address(data, where);
+  uint32_t shifts, page = 0;
+  if (!together(active, is_site<kSpace>(data, site, where, static_cast<uint32_t>(*rest), &shifts)))
+    return Left::kAll;
+  if (kSpace == Space::kGlobal && !together(active, is_in_window(data, site, *rest, shifts, &page)))
+    return Left::kAll;
+  again(&site);
+  *handle = site;
+  return analyse_usual<kSpace>(site, active, static_cast<uint32_t>(*rest), shifts, page, rest);
 }
 
+// A global access like a usual one, of lanes that lie anywhere. `where`: the lower half of the address, above
+// it the page.
+CUVEIN_SLOW void analyse_apart(uint64_t site, uint64_t where, uint32_t active) {
+  uint32_t leaders, highest = lane_of_warp(), facts;
+  {
+    // Where all lanes have a sector of their own, they have an address of their own too.
+    uint32_t same = __match_any_sync(active, static_cast<uint32_t>(where) >> 5);
+    leaders = __ballot_sync(active, lane_of_warp() == first_of(same));
+    facts = (__popc(leaders) - 1) << kExtraShift | (__popc(active) - 1);
+    if (leaders != active) {
+      same = __match_any_sync(active, static_cast<uint32_t>(where) >> (word<kSitesOffset + 4>(site) & 7));
+      leaders = __ballot_sync(active, lane_of_warp() == first_of(same));
+      highest = highest_of(same);
+    }
+    facts |= (__popc(leaders) - 1) << kAddressesShift;
+  }
+  const bool idle = (leaders >> lane_of_warp() & 1) == 0;
+  uint64_t key;
+  {
+    const uint32_t shifts = word<kSitesOffset + 4>(site);
+    const uint64_t entry =
+        (where >> 32 << kPageShift) +
+        ((static_cast<uint32_t>(where) >> (shifts & 7)) & ((1u << kPageEntriesBits) - 1)) * 8;
+    const Pair own = pair<kResidentsOffset>(resident_address(site));
+    const uint64_t mine = wide(own.x | word<kSitesOffset + 12>(site), own.y);
+    const uint64_t before = exchange_if(!idle, entry, mine | highest);
+    const uint32_t edge = compare_usual(shifts, before, mine | lane_of_warp());
+    again(&site);
+    key = outcome(word<kSitesOffset + 8>(site) & ((1u << kExtentShift) - 1), edge, facts);
+  }
+  again(&active), again(&site);
+  __syncwarp(active);
+  if (!count_way(site, active, idle, key))
+    count_apart(data_of_site(site), active, site_number(site), key, leaders);
+}
+
+// What is left of a usual access, see analyse_usual().
 template <Space kSpace>
-CUVEIN_FAST void analyse_known(uint64_t data, uint64_t address, uint32_t active, uint32_t pc) {
-  analyse_scattered(data, address, active,
-                    site_of(multiprocessor(), pc + static_cast<uint32_t>(kSpace), tag_of(data)),
-                    kSpace == Space::kGlobal);
+CUVEIN_FAST void finish_usual(uint64_t address_of_site, uint64_t rest, uint32_t active, Left left) {
+  const uint64_t data = data_of_site(address_of_site);
+  const uint32_t site = site_number(address_of_site);
+  if (left == Left::kCounts) {
+    // Of one place, as many lanes compared as it has units.
+    const uint32_t facts = static_cast<uint32_t>(rest);
+    const bool one = ((facts >> kAddressesShift ^ facts) & 31) != 0;
+    const uint32_t units = 1u << (word<kSitesOffset + 4>(address_of_site) >> 3 & 7);
+    count_apart(data, active, site, rest, one ? ((1u << units) - 1) << first_of(active) : active);
+    return;
+  }
+  uint64_t address = static_cast<uint32_t>(rest);
+  if (kSpace == Space::kGlobal) {
+    // Units of their own, in a launch without clusters.
+    if ((word<kSitesOffset + 4>(address_of_site) & (1u << 31 | 7 << 3)) == 0) {
+      analyse_apart(address_of_site, rest, active);
+      return;
+    }
+    const Pair first = pair<kSitesOffset + 24>(address_of_site);
+    address = wide(first.x, first.y) + (static_cast<uint32_t>(rest) - first.x);
+  }
+  analyse_scattered(data, address, active, site, kSpace == Space::kGlobal);
 }
 
 }  // namespace gpu

@@ -225,6 +225,27 @@ template <uint64_t kDistance>
 Quad quad(uint64_t address) {
   return *reinterpret_cast<const Quad*>(address + kDistance);
 }
+struct alignas(8) Pair {
+  uint32_t x, y;
+};
+template <uint64_t kDistance>
+Pair pair(uint64_t address) {
+  return *reinterpret_cast<const Pair*>(address + kDistance);
+}
+template <uint64_t kDistance>
+uint32_t word(uint64_t address) {
+  return *reinterpret_cast<const uint32_t*>(address + kDistance);
+}
+template <typename T>
+void again(T*) {}
+inline uint64_t exchange_if(bool condition, uint64_t address, uint64_t value) {
+  if (!condition) return 0;
+  uint64_t* at = reinterpret_cast<uint64_t*>(address);
+  const uint64_t before = *at;
+  *at = value;
+  return before;
+}
+inline uint32_t shift_left(uint32_t value, uint32_t bits) { return bits < 32 ? value << bits : 0; }
 inline bool together(uint32_t active, bool condition) {
   return emulated::Warp::instance().together(active, condition);
 }
