@@ -182,11 +182,20 @@ def measure(options: argparse.Namespace) -> Raw:
 
 
 def together(raws: list[Raw]) -> Raw:
-    """Take several runs as one, on the machine of the first; the last that counted a program has the word."""
-    counted = {program["name"]: program for raw in raws for program in raw["programs"]}
+    """Take several runs as one, on the machine of the last.
+
+    The last that counted a program has the word; one of another commit than the last run's names it.
+    """
+    counted: dict[str, Raw] = {}
+    for raw in raws:
+        commit = raw["machine"]["commit"]
+        counted |= {program["name"]: {"commit": commit, **program} for program in raw["programs"]}
+    for program in counted.values():
+        if program["commit"] == raws[-1]["machine"]["commit"]:
+            del program["commit"]
     failed = {text.split(":")[0]: text for raw in raws for text in raw["failed"]}
     return {
-        **raws[0],
+        **raws[-1],
         "seconds": round(sum(raw["seconds"] for raw in raws), 1),
         "failed": [text for name, text in failed.items() if name not in counted],
         "programs": list(counted.values()),
@@ -325,8 +334,7 @@ def write(file: Path, raw: Raw, compared: dict[str, list[Kernel]], failed: list[
         "failed": failed,
         "programs": [
             {
-                "name": program["name"],
-                "command": program["command"],
+                **{key: program[key] for key in ("name", "command", "commit") if key in program},
                 "kernels": [asdict(kernel) for kernel in compared[program["name"]]],
             }
             for program in raw["programs"]

@@ -107,6 +107,7 @@ _RENAMED = {
     "clockRate": "warpSize",
     "deviceOverlap": "asyncEngineCount",
 }
+_REPEATABLE = (("time(0)", "7"), ("malloc(", "calloc(1, "))
 _FLAGS = ["-O3", "-lineinfo", "-w", *(f"-D{old}={new}" for old, new in _RENAMED.items())]
 
 
@@ -115,8 +116,9 @@ def _rodinia() -> list[Program]:
         "dwt_cuda/common.cu dwt_cuda/fdwt53.cu dwt_cuda/fdwt97.cu dwt_cuda/rdwt53.cu dwt_cuda/rdwt97.cu"
     )
     image = (("main.cu", "../../../data/srad/image.pgm", "image.pgm"),)
-    seed = (("ex_particle_CUDA_float_seq.cu", "time(0)", "7"),)
-    seed_naive = (("ex_particle_CUDA_naive_seq.cu", "time(0)", "7"),)
+    # Their frames are made of memory that nobody has set.
+    seed = tuple(("ex_particle_CUDA_float_seq.cu", *edit) for edit in _REPEATABLE)
+    seed_naive = tuple(("ex_particle_CUDA_naive_seq.cu", *edit) for edit in _REPEATABLE)
     tree = "main.c util/num/num.c util/timer/timer.c util/cuda/cuda.cu kernel/kernel_gpu_cuda_wrapper.cu"
     boxes = "main.c util/num/num.c util/timer/timer.c util/device/device.cu kernel/kernel_gpu_cuda_wrapper.cu"
     return [
@@ -276,14 +278,14 @@ PROGRAMS = [
         "train_gpt2_fp32.cu",
         Input(
             "-i tokens.bin -j tokens.bin -b 4 -t 64 -v 1000 -m 1 -s 1000 -g 1",
-            inputs.gpt2(layers=2, heads=4, channels=64, vocabulary=500, length=64, steps=1),
+            inputs.gpt2(layers=1, heads=4, channels=64, vocabulary=500, length=64, steps=1),
         ),
         Input(
             "-i tokens.bin -j tokens.bin -b 4 -t 256 -v 1000 -m 1 -s 1000 -g 1",
             inputs.gpt2(layers=6, heads=6, channels=384, vocabulary=8000, length=256, steps=10),
         ),
         options="-std=c++17 --use_fast_math {cublas}",
-        launches=120,
+        launches=60,
     ),
     *_polybench(),
 ]
