@@ -326,7 +326,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--workers", type=int, nargs="+", help="default: 1, 2, 4, 8, 16 up to the processors")
     parser.add_argument("--explain", action="store_true", help="say where the time goes")
-    parser.add_argument("--output", type=Path, default=RESULTS, help="file for the results")
+    parser.add_argument("--output", type=Path, help="JSON; default without --workers: results/scaling.json")
     arguments = parser.parse_args()
     if arguments.engine == "host":
         result = host(arguments)
@@ -338,9 +338,12 @@ def main() -> None:
     else:
         result = gpu_scaling.measure(arguments.repetitions)
         gpu_scaling.show(result)
-    whole = json.loads(arguments.output.read_text()) if arguments.output.exists() else {}
-    whole = {"benchmark": "scaling", **whole, arguments.engine: {"machine": describe(), **result}}
-    arguments.output.write_text(json.dumps(whole, indent=2) + "\n")
+    # A row measured again is to be looked at; it does not take the place of the table.
+    output = arguments.output or (None if arguments.workers else RESULTS)
+    if output is not None:
+        whole = json.loads(output.read_text()) if output.exists() else {}
+        whole = {"benchmark": "scaling", **whole, arguments.engine: {"machine": describe(), **result}}
+        output.write_text(json.dumps(whole, indent=2) + "\n")
 
 
 if __name__ == "__main__":
