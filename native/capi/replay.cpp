@@ -43,8 +43,12 @@ class Replay {
         break;
       }
       case ChunkKind::kRecords:
-        if (chunk.bytes && !engine_.consume(chunk.data, chunk.bytes))
-          throw std::invalid_argument("the records chunk has a record of no open launch");
+        if (chunk.bytes && !engine_.consume(chunk.data, chunk.bytes)) {
+          const std::string& record = engine_.refused();
+          throw std::invalid_argument(
+              record.empty() ? "the records chunk has a record of no open launch"
+                             : "the records chunk has a record that its launch cannot have (" + record + ")");
+        }
         break;
       case ChunkKind::kLaunchEnd:
         end(text);

@@ -318,3 +318,15 @@ def test_memory_that_runs_out_is_told(workers: int, tmp_path: Path) -> None:
         assert done.returncode == 0, (room, done.stderr)
         answers.add(done.stdout.strip())
     assert answers == {"2", "there is not enough memory"}
+
+
+def test_a_record_that_its_launch_cannot_have_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "warp.cvt"
+    with TraceWriter(path, PROCESS) as writer:
+        writer.begin(json(make_launch()))
+        recorder = Recorder()
+        recorder.affine(0x30, BASE, stride=4, size=4, warp=31)
+        writer.records(recorder.data)
+        writer.end(1)
+    with pytest.raises(DamagedError, match=r"its launch cannot have \(.*pc 0x30, block 0, warp 31"):
+        replay(path, lambda data: None)
