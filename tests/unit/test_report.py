@@ -237,6 +237,15 @@ def test_no_line_is_wider_than_asked(width: int, colour: bool) -> None:
     assert max(len(line) for line in plain.splitlines()) <= max(width, 60)
 
 
+@pytest.mark.parametrize("width", range(60, 84, 4))
+def test_a_narrow_terminal_cuts_no_number(width: int) -> None:
+    text = TerminalReport(width).render([profile()])
+    table = text[text.index("Program counters") : text.index("Coverage")]
+    assert "\u2026" not in table
+    assert "ratio" in table
+    assert "mostly" in table
+
+
 def test_colours_change_nothing_but_the_colours() -> None:
     profiles = [profile()]
     coloured = TerminalReport(80, colour=True).render(profiles)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["mostly_cell", "ratio_cell", "share", "table"]
 
 # How much a line tells.
-_SHORT, _MEDIUM, _FULL = range(3)
+_LEAST, _SHORT, _MEDIUM, _FULL = range(4)
 _LINE_WIDTH = 24
 # From the thresholds of the patterns on, a ratio is worth a look.
 _THRESHOLDS = Thresholds()
@@ -71,7 +71,10 @@ def table(
         result = _table(kernel, listed, lines, detail, glyphs)
         if Measurement.get(console, options, result).maximum <= width:
             return result
-    return _table(kernel, listed, {}, _SHORT, glyphs)
+    result = _table(kernel, listed, {}, _SHORT, glyphs)
+    if Measurement.get(console, options, result).maximum <= width:
+        return result
+    return _table(kernel, listed, {}, _LEAST, glyphs)
 
 
 def _table(
@@ -81,34 +84,37 @@ def _table(
     detail: int,
     glyphs: Glyphs,
 ) -> Table:
-    result = Table(box=None, header_style="dim", padding=(0, 1 if detail == _SHORT else 2, 0, 0))
+    wide = detail >= _MEDIUM
+    result = Table(box=None, header_style="dim", padding=(0, 2 if wide else 1, 0, 0))
     result.add_column("pc", no_wrap=True, overflow="ellipsis", max_width=28)
     if lines:
         result.add_column("line", no_wrap=True)
     result.add_column("access", no_wrap=True)
-    for name in ("times", "bytes") if detail == _SHORT else ("executions", "bytes"):
+    for name in ("executions", "bytes") if wide else ("bytes",) if detail == _LEAST else ("times", "bytes"):
         result.add_column(name, justify="right", no_wrap=True)
-    if detail != _SHORT:
+    if wide:
         result.add_column("used / ideal", justify="right", no_wrap=True)
     result.add_column("ratio", justify="right", no_wrap=True)
-    result.add_column("mostly", no_wrap=True, overflow="ellipsis")
-    before = "before" if detail == _SHORT else "touched before by"
-    result.add_column(before, no_wrap=True, overflow="ellipsis", max_width=32)
-    executions = numbers.compact if detail == _SHORT else numbers.count
+    # What wraps gives way first, so that no number is cut.
+    result.add_column("mostly", no_wrap=detail != _LEAST, overflow="ellipsis")
+    if detail != _LEAST:
+        before = "touched before by" if wide else "before"
+        result.add_column(before, no_wrap=True, overflow="ellipsis", max_width=32)
+    executions = numbers.count if wide else numbers.compact
     for access in listed:
         cells = [
             place(access.key, access.function, kernel),
             *([Text(_line(lines.get(access.key, glyphs.dash), glyphs))] if lines else []),
             Text(_kind(access, detail)),
-            Text(executions(access.executions)),
+            *([Text(executions(access.executions))] if detail != _LEAST else []),
             Text(numbers.amount(access.bytes)),
         ]
-        if detail != _SHORT:
+        if wide:
             cells.append(_average(access, glyphs))
         cells += [
             ratio_cell(access.ratio, glyphs, shared=access.unit == "wavefronts"),
             mostly_cell(access.labels, access.bytes, labels=2 if detail == _FULL else 1),
-            _origin(access, kernel, glyphs, detail),
+            *([_origin(access, kernel, glyphs, detail)] if detail != _LEAST else []),
         ]
         result.add_row(*cells)
     return result
@@ -133,7 +139,7 @@ def _line(text: str, glyphs: Glyphs) -> str:
 
 def _kind(access: AccessSummary, detail: int) -> str:
     space = {"distributed_shared": "dshared"}.get(access.key.space, access.key.space)
-    asynchronous = (" (a)" if detail == _SHORT else " async") if access.asynchronous else ""
+    asynchronous = (" (a)" if detail <= _SHORT else " async") if access.asynchronous else ""
     return f"{access.key.type} {space} {access.size}{asynchronous}"
 
 
@@ -169,6 +175,6 @@ def _origin(access: AccessSummary, kernel: KernelSummary, glyphs: Glyphs, detail
         return Text(glyphs.dash)
     key, _ = found
     text = Text("itself") if key == access.key else place(key, kernel.accesses[key].function, kernel)
-    if label != access.main_label and detail != _SHORT:
+    if label != access.main_label and detail > _SHORT:
         text.append(f" ({label})", style.LABEL_STYLES[label])
     return text
