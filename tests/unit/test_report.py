@@ -376,7 +376,9 @@ def test_folder_without_profiles_is_120(tmp_path: Path, command: list[str]) -> N
 
 
 def test_path_given_twice_counts_once(folder: Path) -> None:
-    done = cuvein("report", "--format", "json", str(folder), str(folder / "launch-000001.json"))
+    (folder.parent / "link").symlink_to(folder)
+    paths = [folder, folder / "launch-000001.json", f"../{folder.name}", "../link"]
+    done = cuvein("report", "--format", "json", *map(str, paths), cwd=folder)
     assert [len(kernel["launches"]) for kernel in json.loads(done.stdout)["kernels"]] == [1, 1]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -26,7 +27,7 @@ Paths = Annotated[
 
 
 def profiles_at(paths: list[Path]) -> list[Path]:
-    """Return the launch profiles at the paths, each once.
+    """Return the launch profiles at the paths, each once, however often and by whatever name it is given.
 
     Raises
     ------
@@ -35,7 +36,11 @@ def profiles_at(paths: list[Path]) -> list[Path]:
     ProfileReadError
         When a path does not exist or cannot be read.
     """
-    return list(dict.fromkeys(file for path in paths for file in _find(path)))
+    files: dict[str, Path] = {}
+    for path in paths:
+        for file in _find(path):
+            files.setdefault(os.path.realpath(file), file)
+    return list(files.values())
 
 
 def _find(path: Path) -> list[Path]:
