@@ -42,9 +42,10 @@ struct Thread {
   std::string expected_in;  // the backward function on the stack then
 };
 
+// Never destroyed: the thread may launch to its very end. And no two threads have the same.
 Thread& thread() {
-  thread_local Thread instance;
-  return instance;
+  thread_local Thread* instance = new Thread;
+  return *instance;
 }
 
 struct Made {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,6 +16,7 @@ from cuvein.collect import installation
 from cuvein.profile import violations
 from cuvein.profile.model import Allocation, CallSite, HostFrame, HostModule, Launch, PythonFrame
 from cuvein.source import HostSymbols, launched_at, made_at, native_calls
+from cuvein.source.host_symbols import _rows
 from cuvein.source.objects import objects_of
 from reference.sample import LAUNCH, PROFILE
 
@@ -54,10 +56,10 @@ def launch_from(*sites: CallSite, **changes: Any) -> Launch:
     return replace(LAUNCH, site=0, sites=list(sites), **changes)
 
 
-def recorded(folder: Path, *options: str) -> tuple[Launch, Path]:
+def recorded(folder: Path, *options: str, text: str = PROGRAM) -> tuple[Launch, Path]:
     """Run a C++ program that asks what a launch would be told, built with ``options``."""
     source, program = folder / "solver.cpp", folder / "solver"
-    source.write_text(PROGRAM)
+    source.write_text(text)
     subprocess.run(["g++", *options, str(source), "-o", str(program), "-ldl"], check=True)
     configuration = folder / "configuration.json"
     configuration.write_text(
@@ -174,12 +176,55 @@ def test_cpp_lines_are_those_of_the_compiler(dwarf: str, tmp_path: Path) -> None
     assert str(launched_at(launch)) == f"solver.cpp:{LINE} in app::Solver::step"
 
 
+@pytest.mark.parametrize("dwarf", ["-gdwarf-4", "-gdwarf-5"])
+def test_inlined_calls_have_their_own_lines(dwarf: str, tmp_path: Path) -> None:
+    text = PROGRAM.replace("__attribute__((noinline))", "inline __attribute__((always_inline))")
+    launch, program = recorded(tmp_path, "-O2", dwarf, text=text)
+    first, second, *_ = native_calls(launch, launch.sites[0])
+    file = str(tmp_path / "solver.cpp")
+    assert (first.function, first.file, first.line) == ("app::Solver::step(void*)", file, LINE)
+    line = next(number for number, line in enumerate(text.splitlines(), 1) if "step(monitor);" in line)
+    assert (second.function, second.file, second.line) == ("main", file, line)
+    assert second.module == str(program)
+
+
+def test_what_nvcc_makes_to_launch_a_kernel_is_not_the_place(tmp_path: Path) -> None:
+    launch, _ = recorded(tmp_path, "-O1", "-g")
+    assert str(launched_at(launch)) == f"solver.cpp:{LINE} in app::Solver::step"
+    kernel = replace(launch.kernel, name="app::Solver::step(void*)")
+    place = launched_at(replace(launch, kernel=kernel))
+    assert place is not None
+    assert place.place is not None
+    assert place.place.function == "main"
+
+
 def test_without_a_line_table_there_is_the_function_and_the_remedy(tmp_path: Path) -> None:
     launch, _ = recorded(tmp_path, "-O1")
     first = native_calls(launch, launch.sites[0])[0]
     assert (first.function, first.line) == ("app::Solver::step(void*)", None)
     assert str(first.why) == "solver has no line table; compile it with -g"
     assert str(launched_at(launch)) == "app::Solver::step"
+
+
+def test_rows_at_the_end_of_a_sequence_say_nothing_of_what_follows() -> None:
+    def entry(address: int, line: int, end: bool = False) -> Any:
+        return SimpleNamespace(state=SimpleNamespace(address=address, line=line, file=0, end_sequence=end))
+
+    file = SimpleNamespace(name=b"solver.cpp", dir_index=0)
+    entries = [
+        entry(16, 5),
+        entry(20, 6),
+        entry(20, 7),
+        entry(20, 7, end=True),
+        entry(24, 9),
+        entry(28, 9, True),
+    ]
+    program = SimpleNamespace(
+        header={"version": 5, "include_directory": [b"/me"], "file_entry": [file]},
+        get_entries=lambda: entries,
+    )
+    name = "/me/solver.cpp"
+    assert _rows(program, "") == [(16, name, 5), (20, "", 0), (24, name, 9), (28, "", 0)]
 
 
 def test_without_symbols_there_is_the_file(tmp_path: Path) -> None:
@@ -209,7 +254,7 @@ def test_a_file_that_is_not_the_one_that_ran_is_not_asked(spoil: str, why: str, 
         subprocess.run(
             ["g++", "-g", "-O3", str(tmp_path / "solver.cpp"), "-o", str(program), "-ldl"], check=True
         )
-    call = HostSymbols().call(launch.sites[0].native[0], launch.host_modules)
+    call = HostSymbols().calls(launch.sites[0].native[0], launch.host_modules)[0]
     assert (call.function, call.file, call.line) == (None, None, None)
     assert str(call.why) == why
 
@@ -223,18 +268,18 @@ def test_any_damage_gives_an_answer(tmp_path: Path) -> None:
         spoiled[position : position + 8] = b"\xff" * len(spoiled[position : position + 8])
         program.unlink()
         program.write_bytes(spoiled)
-        call = HostSymbols().call(frame, launch.host_modules)
+        call = HostSymbols().calls(frame, launch.host_modules)[0]
         assert call.why is None or str(call.why)
 
 
 def test_code_without_a_file_is_said_to_be_so() -> None:
-    call = HostSymbols().call(HostFrame(None, 0x7F0012345678), [])
+    call = HostSymbols().calls(HostFrame(None, 0x7F0012345678), [])[0]
     assert str(call.why) == "the code was made at run time"
 
 
 def test_a_name_that_was_recorded_needs_no_file() -> None:
     module = HostModule("/nowhere/libsolver.so", "ab" * 20)
-    call = HostSymbols().call(HostFrame(0, 16, "_ZN3app6Solver4stepEPv"), [module])
+    call = HostSymbols().calls(HostFrame(0, 16, "_ZN3app6Solver4stepEPv"), [module])[0]
     assert call.function == "app::Solver::step(void*)"
 
 

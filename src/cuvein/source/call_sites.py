@@ -26,6 +26,8 @@ _ENGINE = re.compile(r"/torch/autograd/(?:graph|__init__)\.py$")
 _LIBRARY = re.compile(
     r"/(?:site|dist)-packages/|/lib/python3\.\d+/|/torchinductor_|^<(?:frozen |__|eval_with_key)"
 )
+# Source files that are not the program's own: of the system, of CUDA, made by nvcc.
+_FOREIGN = re.compile(r"^/usr/|/(?:nvidia|cuda[^/]*|targets)/(?:[^/]+/)*include/|\.cudafe1\.")
 # Files whose functions pass calls on to the driver or start threads; what an author wrote is elsewhere.
 _RUNTIME = re.compile(
     r"^(?:ld-linux|lib(?:c|m|pthread|dl|stdc\+\+|gcc_s|cuda|cudart|cublas|cublasLt|cudnn|cusparse|cufft|nccl|"
@@ -112,7 +114,8 @@ def made_at(launch: Launch, allocation: Allocation) -> Origin | None:
 
 def native_calls(launch: Launch, site: CallSite) -> list[HostCall]:
     """Give the calls in machine code, innermost first, with what the files say of them."""
-    return [_symbols().call(frame, launch.host_modules) for frame in site.native]
+    symbols = _symbols()
+    return [call for frame in site.native for call in symbols.calls(frame, launch.host_modules)]
 
 
 def _origin(launch: Launch, index: int | None) -> Origin | None:
@@ -146,12 +149,20 @@ def _place(launch: Launch, site: CallSite) -> CallPlace | None:
         name = os.path.basename(call.module or "")  # noqa: PTH119
         if _RUNTIME.match(name):
             continue
+        if call.function and _passes_on(call.function, launch):
+            continue
         function = short(call.function) if call.function else name
-        if call.file is not None and not call.file.startswith("/usr/"):
+        if call.file is not None and not _FOREIGN.search(call.file):
             return CallPlace(call.file, call.line, function)
         if first is None and function and not function.startswith(("cuda", "cu", "__cuda", "_start")):
             first = CallPlace(None, None, function)
     return first
+
+
+def _passes_on(function: str, launch: Launch) -> bool:
+    # In a program a kernel's name is that of a function which nvcc has made to launch it.
+    # The runtime may be a part of the program.
+    return function.startswith(("__device_stub__", "libcudart_static")) or function == launch.kernel.name
 
 
 @lru_cache(maxsize=1)

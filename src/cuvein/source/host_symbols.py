@@ -11,6 +11,7 @@ import numpy as np
 from elftools.common.exceptions import DWARFError, ELFError
 from elftools.elf.elffile import ELFFile
 
+from cuvein.source.host_inlining import HostInlinedCall, HostInlinedCalls
 from cuvein.source.missing import Missing
 from cuvein.source.names import demangle
 
@@ -36,7 +37,7 @@ class HostCall:
     Attributes
     ----------
     function
-        Demangled name of the function it is in, ``None`` when not known.
+        Demangled name of the function it is in, which may be inlined; ``None`` when not known.
     file, line
         Source line, ``None`` when not known.
     module
@@ -60,31 +61,39 @@ class HostSymbols:
 
     def __init__(self) -> None:
         self._files: dict[HostModule, _File | Missing] = {}
-        self._calls: dict[tuple[HostModule, int], HostCall] = {}
+        self._calls: dict[tuple[HostModule, int], tuple[HostCall, ...]] = {}
 
-    def call(self, frame: HostFrame, modules: list[HostModule]) -> HostCall:
-        """Say what a call is, given as ``launch.host_modules`` and a frame of a call site."""
+    def calls(self, frame: HostFrame, modules: list[HostModule]) -> tuple[HostCall, ...]:
+        """Say what a call is, given as ``launch.host_modules`` and a frame of a call site.
+
+        There are several where functions were inlined, the innermost first.
+        """
         if frame.module is None or frame.module >= len(modules):
-            return HostCall(None, None, None, None, Missing("the code was made at run time"))
+            return (HostCall(None, None, None, None, Missing("the code was made at run time")),)
         module = modules[frame.module]
         key = module, frame.offset
         if key not in self._calls:
             self._calls[key] = self._look_up(module, frame)
         return self._calls[key]
 
-    def _look_up(self, module: HostModule, frame: HostFrame) -> HostCall:
+    def _look_up(self, module: HostModule, frame: HostFrame) -> tuple[HostCall, ...]:
         if module not in self._files:
             self._files[module] = _File.open(module)
         file = self._files[module]
         name = frame.symbol
         if isinstance(file, Missing):
-            return HostCall(demangle(name) if name else None, None, None, module.path, file)
+            return (HostCall(demangle(name) if name else None, None, None, module.path, file),)
         name = name or file.function(frame.offset)
         place = file.line(frame.offset)
         function = demangle(name) if name else None
         if isinstance(place, Missing):
-            return HostCall(function, None, None, module.path, place)
-        return HostCall(function, *place, module.path, None)
+            return (HostCall(function, None, None, module.path, place),)
+        calls = []
+        for inlined in file.inlined(frame.offset):
+            within = demangle(inlined.function) if inlined.function else None
+            calls.append(HostCall(within, *place, module.path, None))
+            place = inlined.file, inlined.line
+        return (*calls, HostCall(function, *place, module.path, None))
 
 
 class _File:
@@ -95,6 +104,7 @@ class _File:
         self._elf = elf
         self._symbols: tuple[list[int], list[tuple[int, int]], bytes] | None = None
         self._lines: tuple[list[int], list[tuple[int, str, int] | None]] | Missing | None = None
+        self._inlined: HostInlinedCalls | None = None
 
     @classmethod
     def open(cls, module: HostModule) -> _File | Missing:
@@ -141,6 +151,16 @@ class _File:
             return Missing(f"{Path(self._module.path).name} has no line here", "compile it with -g too")
         return row[1], row[2]
 
+    def inlined(self, address: int) -> list[HostInlinedCall]:
+        """Give the calls inlined around an address that has a line, innermost first; none when not known."""
+        try:
+            if self._inlined is None:
+                dwarf = self._elf.get_dwarf_info(relocate_dwarf_sections=False)
+                self._inlined = HostInlinedCalls(dwarf, lambda unit: _unit_files(dwarf, unit))
+            return self._inlined.at(address)
+        except _DAMAGED:
+            return []
+
     def _read_symbols(self) -> tuple[list[int], list[tuple[int, int]], bytes]:
         section = self._elf.get_section_by_name(".symtab") or self._elf.get_section_by_name(".dynsym")
         if section is None:
@@ -164,8 +184,7 @@ class _File:
         for unit in dwarf.iter_CUs():
             program = dwarf.line_program_for_CU(unit)
             if program is not None:
-                folder = unit.get_top_DIE().attributes.get("DW_AT_comp_dir")
-                rows += _rows(program, folder.value.decode("utf-8", "replace") if folder else "")
+                rows += _rows(program, _folder(unit))
         known = sorted((row for row in rows if row), key=lambda row: row[0])
         # A sequence ends where no row of another begins.
         starts: list[int] = []
@@ -178,9 +197,21 @@ class _File:
         return starts, found
 
 
-def _rows(program: Any, folder: str) -> list[tuple[int, str, int]]:
-    """Give (address, file, line) of each row; line 0 marks the end of a sequence."""
-    header = program.header
+def _folder(unit: Any) -> str:
+    folder = unit.get_top_DIE().attributes.get("DW_AT_comp_dir")
+    return folder.value.decode("utf-8", "replace") if folder else ""
+
+
+def _unit_files(dwarf: Any, unit: Any) -> list[str]:
+    """Give the files of a unit by the numbers that its debug information uses."""
+    program = dwarf.line_program_for_CU(unit)
+    if program is None:
+        return []
+    paths = _paths(program.header, _folder(unit))
+    return paths if program.header["version"] >= 5 else ["", *paths]
+
+
+def _paths(header: Any, folder: str) -> list[str]:
     first = 0 if header["version"] >= 5 else 1
     folders = [_text(entry) for entry in header["include_directory"]]
     paths = []
@@ -191,12 +222,22 @@ def _rows(program: Any, folder: str) -> list[tuple[int, str, int]]:
             base = folder if index < first else folders[index - first]
             path = f"{base if base.startswith('/') else f'{folder}/{base}'}/{path}"
         paths.append(path)
-    rows = []
+    return paths
+
+
+def _rows(program: Any, folder: str) -> list[tuple[int, str, int]]:
+    """Give (address, file, line) of each row; line 0 marks the end of a sequence."""
+    first = 0 if program.header["version"] >= 5 else 1
+    paths = _paths(program.header, folder)
+    rows: list[tuple[int, str, int]] = []
     for entry in program.get_entries():
         state = entry.state
         if state is None:
             continue
         if state.end_sequence:
+            # Rows at the very end are of no instruction.
+            while rows and rows[-1][0] == state.address and rows[-1][2]:
+                rows.pop()
             rows.append((state.address, "", 0))
         elif 0 <= state.file - first < len(paths) and state.line:
             rows.append((state.address, paths[state.file - first], state.line))

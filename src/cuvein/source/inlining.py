@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cuvein.source.cubin import Cubin
     from cuvein.source.line_program import LineUnit
 
-__all__ = ["InlinedCall", "InlinedCalls"]
+__all__ = ["InlinedCall", "InlinedCalls", "name_of_call"]
 
 # Addresses have this form; a DW_AT_high_pc of another form counts from DW_AT_low_pc.
 ADDRESS = "DW_FORM_addr"
@@ -93,7 +93,7 @@ class InlinedCalls:
             if attributes["DW_AT_high_pc"].form != ADDRESS:
                 high += low
             file = files[attributes["DW_AT_call_file"].value]
-            yield InlinedCall(low, high, _name(die), file.path, attributes["DW_AT_call_line"].value)
+            yield InlinedCall(low, high, name_of_call(die), file.path, attributes["DW_AT_call_line"].value)
 
     def _value(self, attribute: object) -> int:
         place = self._places.get(attribute.offset)  # type: ignore[attr-defined]
@@ -104,9 +104,17 @@ def _is_call(die: DIE) -> bool:
     return bool(die.tag == "DW_TAG_inlined_subroutine")
 
 
-def _name(die: DIE) -> str | None:
+def name_of_call(die: DIE) -> str | None:
+    """Give the mangled name of the function that was inlined."""
     origin = die.get_DIE_from_attribute("DW_AT_abstract_origin")
+    # Of a member of a class the name stands where the class declares it.
+    declared = (
+        [origin.get_DIE_from_attribute("DW_AT_specification")]
+        if "DW_AT_specification" in origin.attributes
+        else []
+    )
     for attribute in ("DW_AT_linkage_name", "DW_AT_MIPS_linkage_name", "DW_AT_name"):
-        if attribute in origin.attributes:
-            return bytes(origin.attributes[attribute].value).decode("utf-8", "replace")
+        for entry in (origin, *declared):
+            if attribute in entry.attributes:
+                return bytes(entry.attributes[attribute].value).decode("utf-8", "replace")
     return None

@@ -28,7 +28,7 @@ def nvcc() -> str | None:
     return shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 
 
-def compile_one(source: Path, program: Path, include: Path, architecture: str) -> Path:
+def compile_one(source: Path, program: Path, include: Path, architecture: str, *options: str) -> Path:
     """Compile one source, with headers from ``include``.
 
     Raises
@@ -40,6 +40,7 @@ def compile_one(source: Path, program: Path, include: Path, architecture: str) -
     if compiler is None:
         raise RuntimeError("no nvcc")
     command = [compiler, *FLAGS, f"-arch={architecture}", f"-I{include}", "-o", str(program), str(source)]
+    command += options
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
