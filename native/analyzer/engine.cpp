@@ -9,12 +9,11 @@
 #include <string>
 #include <thread>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "analyzer/batch.h"
+#include "analyzer/intake.h"
 #include "analyzer/launch.h"
-#include "analyzer/validation.h"
 #include "analyzer/worker.h"
 #include "analyzer/workers.h"
 
@@ -22,7 +21,7 @@ namespace cuvein {
 
 namespace {
 
-constexpr size_t kBatchPerWorker = size_t{1} << 17;
+constexpr size_t kBatchPerWorker = size_t{1} << 18;
 constexpr size_t kSmallestBatch = size_t{1} << 20;
 constexpr size_t kLargestBatch = size_t{16} << 20;
 // What a batch may take beyond its size, so that a piece of this size fits at once.
@@ -108,7 +107,7 @@ class Engine::Implementation final : public Steps {
     return graph;
   }
 
-  const std::string& refused() const { return refused_; }
+  const std::string& refused() const { return intake_.refused(); }
   std::vector<WorkerTimes> worker_times() { return team_->times(); }
   const CallerTimes& caller_times() const { return times_; }
 
@@ -119,18 +118,21 @@ class Engine::Implementation final : public Steps {
     const bool fits = bytes <= capacity_ - filling_->bytes;
     {
       const Timer timer(&times_.checking);
-      if (!validate(records, bytes, fits ? filling_->records.get() + filling_->bytes : nullptr)) return false;
-      for (Launch* launch : synchronising_) launch->synchronises.store(true, std::memory_order_relaxed);
+      unsigned char* const to = fits ? filling_->records.get() + filling_->bytes : nullptr;
+      if (!intake_.take(records, bytes, to, *team_)) return false;
+      for (Launch* launch : intake_.synchronising())
+        launch->synchronises.store(true, std::memory_order_relaxed);
     }
-    for (size_t i = 0; i < incoming_.size();) {
+    const std::vector<Stretch>& stretches = intake_.stretches();
+    for (size_t i = 0; i < stretches.size();) {
       // As many stretches as fit.
-      const size_t from = incoming_[i].offset;
+      const size_t from = stretches[i].offset;
       const size_t room = capacity_ - filling_->bytes;
       size_t to = from;
-      for (; i < incoming_.size(); ++i) {
-        const size_t end = i + 1 < incoming_.size() ? incoming_[i + 1].offset : bytes;
+      for (; i < stretches.size(); ++i) {
+        const size_t end = i + 1 < stretches.size() ? stretches[i + 1].offset : bytes;
         if (end - from > room) break;
-        filling_->add({filling_->bytes + (incoming_[i].offset - from), incoming_[i].records});
+        filling_->add({filling_->bytes + (stretches[i].offset - from), stretches[i].records});
         to = end;
       }
       if (!fits) {
@@ -138,7 +140,7 @@ class Engine::Implementation final : public Steps {
         std::memcpy(filling_->records.get() + filling_->bytes, records + from, to - from);
       }
       filling_->bytes += to - from;
-      if (i < incoming_.size()) submit();
+      if (i < stretches.size()) submit();
     }
     if (filling_->bytes >= size_) submit();
     return true;
@@ -158,38 +160,6 @@ class Engine::Implementation final : public Steps {
 
   void demand_whole() const {
     if (failure_ != nullptr) std::rethrow_exception(failure_);
-  }
-
-  // Checks all records, copies them to `to` unless it is null, and cuts them into stretches. Sets incoming_
-  // and synchronising_, nothing else.
-  bool validate(const unsigned char* records, size_t bytes, unsigned char* to) {
-    refused_.clear();
-    incoming_.clear();
-    synchronising_.clear();
-    Validation validation(launches_);
-    for (size_t at = 0; at < bytes;) {
-      const size_t from = at;
-      unsigned count = 0;
-      for (; count < kRecordsOfAStretch && at < bytes; ++count) {
-        const RecordHeader& record = *reinterpret_cast<const RecordHeader*>(records + at);
-        if (!validation.valid(record, bytes - at)) {
-          refused_ = validation.refused();
-          return false;
-        }
-        if (record.kind == RecordKind::kBlockBarrier || record.kind == RecordKind::kWarpSync)
-          note_synchronising(validation.launch());
-        at += record.length * kRecordUnit;
-      }
-      incoming_.push_back({from, count});
-      if (to != nullptr) std::memcpy(to + from, records + from, at - from);
-    }
-    return true;
-  }
-
-  void note_synchronising(Launch* launch) {
-    if (launch->synchronises.load(std::memory_order_relaxed)) return;
-    if (std::find(synchronising_.begin(), synchronising_.end(), launch) == synchronising_.end())
-      synchronising_.push_back(launch);
   }
 
   // Hands the batch to the team and waits until there is another one to fill.
@@ -237,8 +207,10 @@ class Engine::Implementation final : public Steps {
       workers_.front()->decode(records.end, slice);
       for (const std::unique_ptr<Worker>& worker : workers_)
         if (workers_.size() > 1) worker->by_block(slice);
-      for (size_t number = 0; number < workers_.size(); ++number)
+      for (size_t number = 0; number < workers_.size(); ++number) {
+        workers_[number]->start_by_address(slice);
         workers_[number]->by_address(slice, batch.of(number).split);
+      }
     }
     settle_split_lanes(0, batch);
   }
@@ -265,12 +237,19 @@ class Engine::Implementation final : public Steps {
     if (workers_.size() == 1) return;
     std::vector<SplitLane>& split = batch.of(number).split;
     split.clear();
-    for (Slice& slice : batch.slices) workers_[number]->by_address(slice, split);
+    workers_[number]->start_by_address(batch.slices.front());
+    for (size_t i = 0; i < batch.slices.size(); ++i) {
+      // The next one's first places are on their way meanwhile.
+      if (i + 1 < batch.slices.size()) workers_[number]->start_by_address(batch.slices[i + 1]);
+      workers_[number]->by_address(batch.slices[i], split);
+    }
   }
 
   void close(unsigned number, unsigned place) override {
     if (workers_.size() != 1) settle_split_lanes(number, *batches_[place]);
   }
+
+  void take_in(uint64_t part) noexcept override { intake_.take_part(part); }
 
   // Counts of lanes whose bytes were divided among workers: once for each edge, whoever saw it.
   void settle_split_lanes(unsigned number, Batch& batch) {
@@ -291,13 +270,11 @@ class Engine::Implementation final : public Steps {
   }
 
   const size_t size_, capacity_;  // of a batch: when it is handed over, and what it can hold
-  std::vector<Stretch> incoming_;
-  std::vector<Launch*> synchronising_;
-  std::string refused_;
   CallerTimes times_;
   std::vector<std::unique_ptr<Worker>>
       workers_;  // before the launches, whose shadows lie in the workers' pools
   LaunchesBySequence launches_;
+  Intake intake_{launches_};
   std::vector<std::unique_ptr<Batch>> batches_;
   Batch* filling_ = nullptr;
   uint64_t round_ = 0;

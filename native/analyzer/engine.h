@@ -31,6 +31,7 @@ struct LaunchShape {
 struct WorkerTimes {
   double decode = 0, by_block = 0, by_address = 0;  // the steps, see docs/engine.md
   double cleaning = 0;                              // shadow memory of launches that have ended
+  double checking = 0;                              // records, for the caller
   double waiting = 0;                               // for other workers
   double starved = 0;                               // nothing was handed over
 };

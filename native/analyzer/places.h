@@ -63,16 +63,16 @@ class alignas(kApart) Places {
   void clear() {
     shares_.clear();
     places_.clear();
-    owners_.clear();
+    left_.clear();
   }
   void add(const Share& share, uint32_t lanes, Way way) {
     // Field by field: they were just written that way, and are not at hand as a whole yet.
     shares_.push_back({share.record, lanes, share.stamp, share.detail | static_cast<uint32_t>(way)});
   }
-  // Lanes that are taken one by one. `owner`: what they leave behind, for lane 0 and without a stamp.
-  void add_singles(const Share& share, uint32_t lanes, const Origin& owner) {
+  // Lanes that are taken one by one. `left`: what they leave behind, for lane 0 and without a stamp.
+  void add_singles(const Share& share, uint32_t lanes, const Origin& left) {
     add(share, lanes, Way::kSingles);
-    owners_.push_back(owner);
+    left_.push_back(left);
   }
   // A lane of a whole access, of which the list may have others already.
   void add_lane(const Share& share, unsigned lane) {
@@ -91,13 +91,13 @@ class alignas(kApart) Places {
   size_t size() const { return shares_.size(); }
   const Share& operator[](size_t at) const { return shares_[at]; }
   // Of the next share of single lanes.
-  const Origin& next_owner() { return owners_[owners_taken_++]; }
+  const Origin& next_left() { return left_[left_taken_++]; }
 
   // Before the list is worked off. `shadow`: that of all accesses, or null when there are several. `found`:
   // the places are not addresses but what `find` says of them.
   void start(const Shadow* shadow, bool found) {
     shadow_ = shadow;
-    taken_ = owners_taken_ = 0;
+    taken_ = left_taken_ = 0;
     count_ = places_.size();
     looked_at_ = found || shadow == nullptr ? count_ : 0;
     // So that there is always one ahead.
@@ -148,9 +148,9 @@ class alignas(kApart) Places {
 
   std::vector<Share> shares_;
   std::vector<uint64_t> places_;  // up to looked_at_ found, from there on addresses
-  std::vector<Origin> owners_;
+  std::vector<Origin> left_;      // by the single lanes of an access
   const Shadow* shadow_ = nullptr;
-  size_t taken_ = 0, looked_at_ = 0, count_ = 0, owners_taken_ = 0;
+  size_t taken_ = 0, looked_at_ = 0, count_ = 0, left_taken_ = 0;
   uint64_t version_ = 0;  // of the shadow, when what was found was so
 };
 

@@ -397,14 +397,14 @@ size_t Reuse::singles(const Slice& slice, Places& places, size_t at, Shadow& sha
       add();
       node = share.node();
     }
-    Origin owner = places.next_owner();
+    Origin left = places.next_left();
     if (share.stamp != 0) {
       const Stamp& stamp = slice.stamps[share.stamp - 1];
-      owner.what |= pack_clocks(stamp.clock, stamp.events);
+      left.what |= pack_clocks(stamp.clock, stamp.events);
     }
     for (uint32_t rest = share.lanes; rest != 0; rest &= rest - 1) {
       const unsigned lane = static_cast<unsigned>(__builtin_ctz(rest));
-      const uint64_t who = owner.who | lane;
+      const uint64_t who = left.who | lane;
       Origin* entry = places.next();
       if (__builtin_expect(entry == nullptr, 0)) {
         make();
@@ -422,7 +422,7 @@ size_t Reuse::singles(const Slice& slice, Places& places, size_t at, Shadow& sha
       const Origin prior = *entry;
       const uint64_t is_cold = (prior.what - 1) >> 63;  // no marks are set between two accesses
       const uint64_t met = is_cold - 1;                 // a mask
-      const uint64_t what = owner.what | (prior.what & kHistory) | (met & (kSeveral | kOlder));
+      const uint64_t what = left.what | (prior.what & kHistory) | (met & (kSeveral | kOlder));
       set_all<kWords>(entry, {who, what});
       const uint64_t difference = prior.who ^ who;
       const uint32_t key = edge_key(node_plus_one(prior.what), Label::kGrid);

@@ -24,7 +24,7 @@ bool of_copies(const RecordHeader& record) {
 }
 
 // What an access to global memory leaves behind as the most recent one, for lane 0 and without a stamp.
-Origin owner_of(const Access& access) {
+Origin left_by(const Access& access) {
   return {access.who(), pack_what(access.node, 0, 0) | (access.type != AccessType::kRead ? kWrote : 0)};
 }
 
@@ -73,15 +73,21 @@ void Worker::share_by_address(const Access& access, Share& share, Slice& slice) 
   }
   if (scattered(access)) {
     uint32_t* const lanes = lanes_.data() + kRoom;
+    constexpr unsigned bits = AddressShare::kGranuleBits;
+    uint64_t last = access.lane_address(access.first) >> bits;
+    unsigned owner = share_.owner(last << bits);
     each_address(access, access.active, [&](unsigned lane, uint64_t address) {
-      const unsigned owner = share_.owner(address);
+      if (address >> bits != last) {
+        last = address >> bits;
+        owner = share_.owner(address);
+      }
       lists[owner].add_place(address);
       lanes[owner] |= 1u << lane;
     });
-    const Origin owner = owner_of(access);
+    const Origin left = left_by(access);
     for (unsigned worker = 0; worker < workers_; ++worker) {
       if (lanes[worker] == 0) continue;
-      lists[worker].add_singles(share, lanes[worker], owner);
+      lists[worker].add_singles(share, lanes[worker], left);
       lanes[worker] = 0;
     }
     return;
@@ -122,7 +128,7 @@ void Worker::share_lanes(const Access& access, Share& share, Slice& slice) {
 void Worker::share_with_itself(const Access& access, const Share& share, Places& list) {
   Part& part = access.launch->part(number_, pools_, share_);
   if (scattered(access)) {
-    list.add_singles(share, access.active, owner_of(access));
+    list.add_singles(share, access.active, left_by(access));
     uint64_t* place = list.add_places(static_cast<size_t>(__builtin_popcount(access.active)));
     each_address(access, access.active, [&](unsigned lane, uint64_t address) __attribute__((always_inline)) {
       *place = Places::find(part.global, address);
@@ -252,10 +258,14 @@ void Worker::by_block(Slice& slice) {
   }
 }
 
+void Worker::start_by_address(Slice& slice) {
+  Launch* const only = slice.launch();
+  slice.by_address[number_].start(only != nullptr ? &only->part(number_, pools_, share_).global : nullptr,
+                                  workers_ == 1);
+}
+
 void Worker::by_address(Slice& slice, std::vector<SplitLane>& split) {
   Places& places = slice.by_address[number_];
-  Launch* const only = slice.launch();
-  places.start(only != nullptr ? &only->part(number_, pools_, share_).global : nullptr, workers_ == 1);
   for (size_t at = 0; at < places.size();) {
     const Share& share = places[at];
     if (workers_ != 1 && at + kRecordsAhead < places.size() &&

@@ -48,6 +48,8 @@ class alignas(kApart) Worker {
   // The records of the slice, which was started, up to `end`. One worker alone takes the second step at once.
   void decode(const unsigned char* end, Slice& slice);
   void by_block(Slice& slice);
+  // Starts to load what the next call of by_address for this slice needs.
+  void start_by_address(Slice& slice);
   void by_address(Slice& slice, std::vector<SplitLane>& split);
 
   Pools& pools() { return pools_; }

@@ -70,15 +70,17 @@ void Workers::advance() {
   woken_.notify_all();
 }
 
-void Workers::idle(Member& member, uint64_t seen) {
+void Workers::rest(Member& member, uint64_t seen) {
   const bool starved = member.by_address == submitted_.load(std::memory_order_acquire);
   const Clock::time_point from = Clock::now();
+  idle_.fetch_add(1, std::memory_order_relaxed);
   if (!look_for([&] { return news_.load(std::memory_order_acquire) != seen; })) {
     std::unique_lock<std::mutex> lock(mutex_);
     ++asleep_;
     woken_.wait(lock, [&] { return news_.load() != seen; });
     --asleep_;
   }
+  idle_.fetch_sub(1, std::memory_order_relaxed);
   const double seconds = std::chrono::duration<double>(Clock::now() - from).count();
   (starved ? member.times.starved : member.times.waiting) += seconds;
 }
@@ -126,6 +128,29 @@ void Workers::wait() {
   rethrow();
 }
 
+void Workers::offer() {
+  parts_.fetch_add(1);
+  advance();
+}
+
+void Workers::join_in() {
+  while (take_part()) {
+  }
+  const uint64_t parts = parts_.load();
+  wait_until([&] { return parts_done_.load() == parts; });
+}
+
+// Numbers are never used again, so one that was taken is there.
+bool Workers::take_part() {
+  uint64_t part = parts_taken_.load();
+  do {
+    if (part == parts_.load()) return false;
+  } while (!parts_taken_.compare_exchange_weak(part, part + 1));
+  steps_.take_in(part);
+  if (parts_done_.fetch_add(1) + 1 == parts_.load()) tell();
+  return true;
+}
+
 void Workers::each(Job job) {
   wait();
   job_ = std::move(job);
@@ -167,7 +192,7 @@ void Workers::work(unsigned worker) {
     if (work_once(worker, member)) continue;
     // What was submitted is finished even when the team is to be dissolved.
     if (stop_.load() && member.by_address == submitted_.load()) return;
-    idle(member, seen);
+    rest(member, seen);
   }
 }
 
@@ -201,7 +226,10 @@ bool Workers::work_once(unsigned worker, Member& member) {
     if (progress.blocks_done.fetch_add(1) + 1 == count_) advance();
     return true;
   }
-  return decode_one(worker, member, submitted);
+  if (decode_one(worker, member, submitted)) return true;
+  bool helped = false;
+  carry_out(&member.times.checking, [&] { helped = take_part(); });
+  return helped;
 }
 
 bool Workers::decode_one(unsigned worker, Member& member, uint64_t submitted) {

@@ -30,6 +30,8 @@ class Steps {
   virtual void by_address(unsigned worker, unsigned batch) = 0;
   // Once, after the last of these, by the member that it fell to.
   virtual void close(unsigned worker, unsigned batch) = 0;
+  // A part of what the thread that hands over has to do, by it or by a member; see Workers::offer.
+  virtual void take_in(uint64_t part) noexcept = 0;
 };
 
 class Workers {
@@ -44,6 +46,8 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
 
   unsigned count() const { return static_cast<unsigned>(threads_.size()); }
+  // Members that have nothing to do at the moment.
+  unsigned idle() const { return idle_.load(std::memory_order_relaxed); }
 
   // These are for one thread, which is none of the team. All but submit throw what a member threw.
   // The batch to be filled next, as soon as the team is through with it.
@@ -52,6 +56,11 @@ class Workers {
   void submit();
   // Until the team is through with all batches.
   void wait();
+  // Offers the next part of its own work, numbered from 0 since ever, to members that have nothing else to
+  // do.
+  void offer();
+  // Does what nobody has taken of it, and returns when all is done.
+  void join_in();
   // Carries out a job on each member and returns when all have finished it.
   void each(Job job);
 
@@ -79,8 +88,9 @@ class Workers {
   bool work_once(unsigned worker, Member& member);
   template <typename Step>
   void carry_out(double* seconds, Step step);
+  bool take_part();
   bool decode_one(unsigned worker, Member& member, uint64_t submitted);
-  void idle(Member& member, uint64_t seen);
+  void rest(Member& member, uint64_t seen);
   void advance();
   void tell();
   template <typename Condition>
@@ -101,9 +111,14 @@ class Workers {
   alignas(kApart) std::atomic<uint64_t> submitted_{0};  // batches
   std::atomic<uint64_t> jobs_{0};
   alignas(kApart) std::atomic<uint64_t> news_{0};  // rises with whatever gives members something to do
+  // Parts of the work of the thread that hands over.
+  alignas(kApart) std::atomic<uint64_t> parts_{0};
+  alignas(kApart) std::atomic<uint64_t> parts_taken_{0};
+  alignas(kApart) std::atomic<uint64_t> parts_done_{0};
   alignas(kApart) std::atomic<unsigned> jobs_done_{0};
-  std::atomic<unsigned> asleep_{0};
-  std::atomic<bool> waits_{false};  // the thread that hands over
+  std::atomic<unsigned> idle_{0};
+  std::atomic<unsigned> asleep_{0};  // of the idle ones
+  std::atomic<bool> waits_{false};   // the thread that hands over
   std::atomic<bool> has_failed_{false};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;

@@ -80,6 +80,7 @@ int cuvein_engine_times(cuvein_engine* engine, const char** json) {
                          {"by_block", times.by_block},
                          {"by_address", times.by_address},
                          {"cleaning", times.cleaning},
+                         {"checking", times.checking},
                          {"waiting", times.waiting},
                          {"starved", times.starved}});
     const nlohmann::json document{{"caller",

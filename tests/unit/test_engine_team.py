@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cuvein.native import Engine, NativeError
+from cuvein.native import Engine, InvalidError, NativeError
 from cuvein.vocabulary import RecordKind, Space
 from reference import engine
 from reference.bulk import accesses
@@ -61,6 +61,25 @@ def test_neither_pieces_nor_workers_change_a_long_stream(long_stream: memoryview
     one = profile(long_stream, pieces[1], workers=1)
     for piece, workers in itertools.product(pieces, (2, 7, 16)):
         assert profile(long_stream, piece, workers) == one
+
+
+@pytest.mark.parametrize("place", [0, 10_001, 24_999])
+def test_a_bad_record_among_many_is_told_and_changes_nothing(long_stream: memoryview, place: int) -> None:
+    shape = launch(grid=(50, 1, 1), block=(128, 1, 1), allocations=[(A, 10_000)])
+    process, document = engine.documents(shape)
+    piece = long_stream[: 48 * 25_000]
+    bad = bytearray(piece)
+    bad[48 * place + 8 : 48 * place + 12] = bytes(4)  # no lanes
+    bad[48 * place + 12 : 48 * place + 16] = bytes([0x40, 0xE2, 1, 0])
+    bad[48 * 24_999] = 0  # no length: the first one is told
+    with Engine(process, workers=7) as host:
+        host.begin(document)
+        host.consume(piece)
+        for _ in range(5):  # whether workers help or not
+            with pytest.raises(InvalidError, match="pc 0x1e240" if place != 24_999 else "malformed"):
+                host.consume(bad)
+        found = engine.decode(host.end(1))
+    assert found == profile_bytes(shape, [piece], workers=1)
 
 
 @pytest.mark.parametrize("workers", WORKERS)
