@@ -61,7 +61,7 @@ VARIABLE: list[tuple[tuple[str, ...], float]] = [
     (("histogram", "256"), 0.001),
     (("accumulate", "50"), 0.001),
     # With few rows the plain program's own runs differ by tens of percent; with many that evens out.
-    (("half_rows", "16384", "512"), 0.001),
+    (("half_rows", "32768", "512"), 0.001),
 ]
 
 

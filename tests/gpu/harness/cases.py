@@ -316,7 +316,7 @@ def load_matrix() -> Expected:
         "load_matrix": [
             Access("write", "shared", "write", {"cold": 512}, 1, 16, 32, None, None, 128, 4, 4),
             Access(
-                "four", "shared", "read", {"warp_diff_inst from stage": 512}, 1, 16, 32, None, None, 128, 4, 4
+                "four", "shared", "read", {"warp_diff_inst from write": 512}, 1, 16, 32, None, None, 128, 4, 4
             ),
             Access("two", "shared", "read", {"thread from four": 256}, 1, 16, 16, None, None, 64, 2, 2),
             floats("store", "write", {"cold": 128}, 1),
