@@ -6,17 +6,20 @@ import json
 import re
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from cuvein.findings.analysis import Analysis
 from cuvein.graph import Graph
 from cuvein.profile.model import Allocation, AllocationTraffic, CallSite, LaunchProfile, PythonFrame
 from cuvein.report.by_finding import FindingDocument, FindingReport
+from cuvein.report.by_line import LineReport
 from cuvein.report.by_object import ObjectDocument, ObjectReport
 from cuvein.report.by_operator import OperatorDocument, OperatorReport, by_operator
 from cuvein.report.document import DocumentReport
 from cuvein.report.listing import Listing
 from cuvein.report.terminal import TerminalReport
+from cuvein.source import Locator
 from reference.sample import PROFILE
 
 SOFTMAX = ["aten::softmax.int", "aten::_softmax"]
@@ -177,19 +180,29 @@ def test_fingerprints_do_not_depend_on_call_sites() -> None:
     assert all(len(finding.launched) == 1 for finding in analysis.report().findings)
 
 
-def test_control_characters_reach_no_terminal() -> None:
+@pytest.mark.parametrize("colour", [False, True])
+def test_control_characters_reach_no_terminal(colour: bool) -> None:
     """They are in the name of the kernel, of the device and of the operator."""
-    kernel = replace(PROFILE.launch.kernel, name="k\x1b]0;title\x07\x9b1m")
-    profile = launch(31, "aten::\x1b[2Jrelu")
-    device = replace(PROFILE.launch.device, name="H200\x1b[31m")
-    profile = replace(profile, launch=replace(profile.launch, kernel=kernel, device=device))
-    for colour in (False, True):
-        listing = Listing(100, colour=colour)
-        for report in (OperatorReport(listing), ObjectReport(listing), TerminalReport(100, colour=colour)):
-            shown = (
-                re.sub(r"\x1b\[[0-9;]*m", "", report.render([profile]))
-                if colour
-                else report.render([profile])
-            )
-            assert all(letter.isprintable() or letter == "\n" for letter in shown), report
-            assert "H200?[31m" in shown
+    evil = "k\x1b[31m\x1b]0;title\x07\x9b1m"
+    shape = launch(31, "aten::\x1b[2Jrelu").launch
+    function = replace(shape.functions[0], name=evil)
+    shape = replace(
+        shape,
+        kernel=replace(shape.kernel, name=evil),
+        functions=[function, *shape.functions[1:]],
+        device=replace(shape.device, name="H200\x1b[31m"),
+    )
+    listing = Listing(100, colour=colour)
+    reports = (
+        OperatorReport(listing),
+        ObjectReport(listing),
+        LineReport(Locator.beside(), listing),
+        TerminalReport(100, colour=colour),
+    )
+    for report in reports:
+        shown = report.render([replace(PROFILE, launch=shape)])
+        assert "\x1b[31m" not in shown
+        if colour:
+            shown = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+        assert all(letter.isprintable() or letter == "\n" for letter in shown), report
+        assert "H200?[31m" in shown

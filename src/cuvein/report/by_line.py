@@ -67,9 +67,8 @@ class LineGroup:
     @property
     def place(self) -> str:
         """``file:line`` with the file's name only, or what stands for it."""
-        if not self.frames:
-            return f"{short(self.function)} (line not known)"
-        return style.printable(self.frames[0].place)
+        known = self.frames[0].place if self.frames else f"{short(self.function)} (line not known)"
+        return style.printable(known)
 
 
 def by_line(summary: Summary, locator: Locator) -> list[LineGroup]:
@@ -152,7 +151,7 @@ class LineReport:
         details += [Text(f"inlined at {style.printable(frame.place)}", "dim") for frame in group.frames[1:]]
         names = sorted(short(name) for name in group.kernels)
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        details.append(Text(f"in {', '.join(names[:3])}{more}", "dim"))
+        details.append(Text(style.printable(f"in {', '.join(names[:3])}{more}"), "dim"))
         return Section(heading, details, _rows(group))
 
     def _text(self, group: LineGroup) -> list[Text]:

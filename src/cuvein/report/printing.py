@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MINIMUM_WIDTH", "WIDE", "printed"]
 
-_OURS = re.compile(r"(\x1b\[[0-9;]*m|\n)")  # colours and ends of lines
+_LINES = re.compile(r"(\n)")
+_COLOURS_AND_LINES = re.compile(r"(\x1b\[[0-9;]*m|\n)")
 
 MINIMUM_WIDTH = 60
 WIDE = 100
@@ -48,7 +49,7 @@ def printed(show: Callable[[Console], None], width: int, *, colour: bool, unicod
     with console.capture() as captured:
         show(console)
     # Names come from elsewhere. What shows them makes them printable; this is for what one forgot.
-    parts = _OURS.split(captured.get())
+    parts = (_COLOURS_AND_LINES if colour else _LINES).split(captured.get())
     parts[::2] = map(style.printable, parts[::2])
     text = "\n".join(line.rstrip() for line in "".join(parts).splitlines()) + "\n"
     if unicode:
