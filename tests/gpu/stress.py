@@ -1,16 +1,22 @@
 """Random programs for as long as is asked for: results unchanged, profiles whole, both engines of one mind.
 
-    python tests/gpu/stress.py [--minutes N] [--seed N] [--workers N] [--keep FOLDER]
+    python tests/gpu/stress.py [--minutes N] [--seed N] [--workers N] [--runs N] [--keep FOLDER]
 
-Prints one line for each fault, and a summary as JSON; exit status 1 when there was a fault. Programs that
-showed one are kept, with their profiles.
+Each program runs on the host engine once and on the GPU engine ``--runs`` times, and once more to be killed
+on the way; what that leaves has to be whole, too. Prints one line for each fault, and a summary as JSON; exit
+status 1 when there was a fault. Programs that showed one are kept, with their profiles.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
+import random
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -25,7 +31,7 @@ sys.path.insert(0, str(HERE))
 
 from harness import build, compare, device, random_program, session  # noqa: E402
 
-from cuvein.profile import LaunchProfile, violations  # noqa: E402
+from cuvein.profile import LaunchProfile, find, read, violations  # noqa: E402
 
 
 def invariant_part(profile: LaunchProfile) -> tuple[object, ...]:
@@ -40,7 +46,29 @@ def invariant_part(profile: LaunchProfile) -> tuple[object, ...]:
     return profile.launch.kernel.mangled, tuple(profile.nodes), tuple(same), tuple(sorted(cold.items()))
 
 
-def one(seed: int, folder: Path, counts: Counter[str]) -> list[str]:
+def examine(profile: LaunchProfile, where: str) -> list[str]:
+    """Faults that show in the profile alone."""
+    faults = [f"{where}: {profile.incomplete}"] if profile.incomplete else []
+    return faults + [f"{where}: {violation}" for violation in violations(profile)]
+
+
+def killed(binary: Path, folder: Path, after: float, counts: Counter[str]) -> dict[int, LaunchProfile]:
+    """Kill the program after so many seconds; returns its profiles by the sequence of their launch."""
+    command = [*session.CUVEIN, "run", "--output", str(folder), "--engine", "gpu", "--", str(binary)]
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as process:
+        time.sleep(after)
+        counts["killed before its end"] += process.poll() is None
+        with contextlib.suppress(ProcessLookupError):  # it has ended, and so has what it started
+            os.killpg(process.pid, signal.SIGKILL)
+    folders = [each for each in folder.glob("process-*") if any(each.glob("launch-*"))]
+    left = [read(path) for each in folders for path in find(each)]
+    counts["profiles of killed programs"] += len(left)
+    return {profile.launch.sequence: profile for profile in left}
+
+
+def one(seed: int, folder: Path, runs: int, counts: Counter[str]) -> list[str]:
     """Make, run and compare one program; returns faults."""
     program = random_program.make(seed)
     folder.mkdir(parents=True)
@@ -52,30 +80,38 @@ def one(seed: int, folder: Path, counts: Counter[str]) -> list[str]:
     plain = session.execute([str(binary)])
     if plain.status != 0:
         return [f"the program itself fails: {plain}"]
+    part = invariant_part if program.variable else compare.graph
     faults = []
-    found: dict[str, list[LaunchProfile]] = {}
-    for engine in ("host", "gpu"):
-        run = session.profile(folder / engine, [str(binary)], engine=engine)
+    expected: dict[int, object] = {}
+    seconds = 0.0
+    for number in range(1 + runs):
+        engine = "gpu" if number else "host"
+        name = f"{engine}-{number}"
+        start = time.monotonic()
+        run = session.profile(folder / name, [str(binary)], engine=engine)
+        seconds = time.monotonic() - start
         if (run.outcome.status, run.outcome.stdout) != (plain.status, plain.stdout):
-            faults.append(f"{engine}: the result differs: {run.outcome.stdout!r}, {run.outcome}")
+            faults.append(f"{name}: the result differs: {run.outcome.stdout!r}, {run.outcome}")
             continue
-        found[engine] = run.profiles
         if len(run.profiles) != program.launches:
-            faults.append(f"{engine}: {len(run.profiles)} profiles of {program.launches} launches")
+            faults.append(f"{name}: {len(run.profiles)} profiles of {program.launches} launches")
+        faults += [f"{name}: {sentence}" for sentence in run.process.summary.problems]
         for profile in run.profiles:
-            where = f"{engine}: launch {profile.launch.sequence}"
+            where = f"{name}: launch {profile.launch.sequence}"
             counts[f"{engine} as {profile.engine}"] += 1
-            if profile.incomplete:
-                faults.append(f"{where}: {profile.incomplete}")
-            faults.extend(f"{where}: {violation}" for violation in violations(profile))
+            faults += examine(profile, where)
+            if part(profile) != expected.setdefault(profile.launch.sequence, part(profile)):
+                faults.append(f"{where}: not the graph that the host engine found")
         if engine == "gpu":
             for left in run.process.summary.host_engine:
                 counts[f"left to the host: {left.reason}"] += left.launches
-    if len(found) == 2:
-        part = invariant_part if program.variable else compare.graph
-        for one_profile, other in zip(found["host"], found["gpu"], strict=False):
-            if part(one_profile) != part(other):
-                faults.append(f"launch {one_profile.launch.sequence}: the engines differ")
+    # Most of the time goes into starting.
+    moment = random.Random(seed).uniform(0.3, 1) * seconds
+    for sequence, profile in killed(binary, folder / "killed", moment, counts).items():
+        where = f"killed: launch {sequence}"
+        faults += examine(profile, where)
+        if part(profile) != expected.get(sequence):
+            faults.append(f"{where}: not the graph that the host engine found")
     return faults
 
 
@@ -87,6 +123,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=8)
+    parser.add_argument("--runs", type=int, default=3, help="of each program on the GPU engine")
     parser.add_argument("--keep", type=Path, default=ROOT / "build" / "gpu" / "stress")
     arguments = parser.parse_args()
     gpu = device.find()
@@ -106,9 +143,9 @@ def main() -> int:
             folder = temporary / str(seed)
             mine: Counter[str] = Counter()
             try:
-                faults = one(seed, folder, mine)
-            except (TimeoutError, RuntimeError) as error:
-                faults = [str(error)]
+                faults = one(seed, folder, arguments.runs, mine)
+            except Exception as error:  # whatever it is, it is a fault, and others go on
+                faults = [f"{type(error).__name__}: {error}"]
             with lock:
                 counts.update(mine)
                 counts["programs"] += 1

@@ -105,6 +105,22 @@ def test_many_launches_take_no_more_memory(engine: str, programs: dict[str, str]
     assert int(late) <= int(early) + 8  # MiB
 
 
+def test_thousands_of_launches_may_be_open_at_a_time(
+    engine: str, programs: dict[str, str], tmp_path: Path
+) -> None:
+    streams, count = 6, 400
+    run = session.profile(tmp_path, [programs["open_launches"], str(streams), str(count)], engine=engine)
+    assert (run.outcome.status, run.outcome.stdout) == (0, b"ok\n"), str(run.outcome)
+    profiles = [profile for profile in run.profiles if profile.launch.kernel.name.startswith("increment")]
+    assert len(profiles) == streams * count
+    assert {profile.engine for profile in profiles} == {engine}, run.process.summary.host_engine
+    assert {profile.incomplete for profile in profiles} == {None}
+    assert {tuple((edge.label, edge.bytes) for edge in profile.edges) for profile in profiles} == {
+        (("cold", 128), ("thread", 128))
+    }
+    assert run.kernel("hold").incomplete is None
+
+
 @pytest.mark.parametrize("attempt", range(3))
 def test_killed_at_any_moment_leaves_whole_profiles_only(
     attempt: int, engine: str, programs: dict[str, str], tmp_path: Path

@@ -32,6 +32,7 @@ INVARIANT: list[tuple[str, ...]] = [
     ("bank_stride",),
     ("copy_stride", "32"),
     ("early_exit", "1000"),
+    ("early_exit", "100000"),
     ("large_shared", "4"),
     ("load_matrix",),
     ("mixed_widths",),

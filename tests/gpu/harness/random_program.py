@@ -231,10 +231,10 @@ def make(seed: int) -> RandomProgram:
         return f"{kernel.name}<<<{blocks}, {kernel.threads}, 0, {stream}>>>({data}, 0u);\n"
 
     lines = ""
-    for _ in range(dice.randint(1, 6)):
+    for _ in range(dice.randint(2, 12)):
         set_number = dice.randrange(sets)
         if dice.random() < 0.3:
-            nodes, replays = dice.randint(1, 4), dice.randint(1, 3)
+            nodes, replays = dice.randint(1, 4), dice.randint(1, 5)
             body = "".join("    " + launch(set_number, f"streams[{set_number}]") for _ in range(nodes))
             lines += f"""  {{
     cudaGraph_t graph;
@@ -247,7 +247,7 @@ def make(seed: int) -> RandomProgram:
 """
             count += nodes * replays
         else:
-            repeats = dice.choice([1, 1, 2, 5])
+            repeats = dice.choice([1, 1, 2, 5, 20])
             body = launch(set_number, f"streams[{set_number}]")
             lines += f"  for (int i = 0; i < {repeats}; ++i) {body}"
             count += repeats
