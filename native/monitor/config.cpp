@@ -14,7 +14,6 @@ namespace {
 constexpr uint64_t kDefaultRing = uint64_t{64} << 20;
 constexpr uint64_t kDefaultRingOfCounts = uint64_t{16} << 20;
 constexpr uint64_t kSmallestRing = uint64_t{1} << 16;
-constexpr uint64_t kDefaultShadow = uint64_t{32} << 30;
 constexpr uint64_t kLargestRing = uint64_t{1} << 32;
 
 std::string text(const nlohmann::json& document, const char* key) {
@@ -50,7 +49,7 @@ Config from_json(const nlohmann::json& document) {
   config.analyse = engine != "none";
   // Records are what a trace is made of, and the GPU engine makes none.
   config.gpu = engine == "gpu" && config.trace.empty() && !config.output.empty();
-  config.shadow_bytes = document.value("shadow_bytes", kDefaultShadow);
+  config.shadow_bytes = document.value("shadow_bytes", uint64_t{0});
   config.empty_patches = document.value("empty_patches", false);
   config.workers = document.value("workers", 0u);
   config.kernel_name = text(document, "kernel_name");

@@ -29,6 +29,9 @@ DeviceFacts device_facts(int device, Output* output) {
   facts.major = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   facts.minor = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   facts.multiprocessors = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  const auto get_memory = driver_function<decltype(&cuDeviceTotalMem)>("cuDeviceTotalMem_v2");
+  size_t memory = 0;
+  if (get_memory != nullptr && get_memory(&memory, device) == CUDA_SUCCESS) facts.memory = memory;
   const auto get_version = driver_function<decltype(&cuDriverGetVersion)>("cuDriverGetVersion");
   int version = 0;
   if (get_version != nullptr && get_version(&version) == CUDA_SUCCESS) {

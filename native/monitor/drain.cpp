@@ -88,6 +88,7 @@ void Drain::start(DeviceFacts (*prepare)(int, Output*), int device) {
   thread_ = std::thread([this, prepare, device] {
     try {
       device_ = prepare(device, output_);
+      device_memory_ = device_.memory;
       run();
     } catch (const std::bad_alloc&) {
       fail("memory ran out");
@@ -177,6 +178,9 @@ bool Drain::complete(RecordHeader* record) {
   Launch* launch = slots_->find(record->launch & kSlotMask, record->reserved);
   if (launch == nullptr) return false;
   if (!launch->begun) output_->begin(launch, device_);
+  const bool of_gpu_engine =
+      record->kind == static_cast<RecordKind>(gpu::kCountRecord) || record->kind == RecordKind::kLaunchEnd;
+  if (!of_gpu_engine && !launch->on_host) output_->begin_on_host(launch);
   record->launch = launch->sequence;
   record->pc -= static_cast<int32_t>(static_cast<uint32_t>(launch->entry->pc));
   record->reserved = 0;
@@ -256,10 +260,11 @@ bool Drain::pass() {
     if ((end & mask_) == 0) forward();  // what is passed on lies in one piece
     if (finished_ != nullptr) {
       forward();
-      const std::unique_ptr<Launch> launch = slots_->close(finished_);
+      std::unique_ptr<Launch> launch = slots_->close(finished_);
       if (launch->gpu) launch->gpu->ended(*launch);
-      output_->end(launch.get(), nullptr);
-      --launch->module->open;
+      const std::shared_ptr<Module> module = launch->module;
+      output_->end(std::move(launch), nullptr);
+      --module->open;
     }
   }
   forward();
@@ -268,10 +273,11 @@ bool Drain::pass() {
 
 void Drain::give_up() {
   for (Launch* open : slots_->open_launches()) {
-    const std::unique_ptr<Launch> launch = slots_->close(open);
+    std::unique_ptr<Launch> launch = slots_->close(open);
+    const std::shared_ptr<Module> module = launch->module;
     if (!launch->begun) output_->begin(launch.get(), device_);
-    output_->end(launch.get(), reason_.c_str());
-    --launch->module->open;
+    output_->end(std::move(launch), reason_.c_str());
+    --module->open;
   }
 }
 

@@ -29,6 +29,8 @@ class Drain {
   // Starts the thread. `prepare` runs on it first and says on which device the context is.
   void start(DeviceFacts (*prepare)(int, Output*), int device);
 
+  const std::atomic<uint64_t>& device_memory() const { return device_memory_; }  // bytes; 0: not known yet
+
   void wake();  // a launch was opened
 
   // Returns once no launch of the stream (null: none at all) is open, or else every record that was in the
@@ -63,6 +65,7 @@ class Drain {
   LaunchSlots* const slots_;
   Output* const output_;
   DeviceFacts device_;
+  std::atomic<uint64_t> device_memory_{0};
   std::thread thread_;
   uint64_t position_ = 0;            // bytes taken
   Launch* finished_ = nullptr;       // by the record just completed

@@ -17,6 +17,8 @@ constexpr uint32_t kPagesAtATime = 32;
 constexpr size_t kRangeLists = 64;
 constexpr unsigned kFewestClockBits = 9;
 constexpr uint32_t kNoPlace = ~0u;
+constexpr uint64_t kMostMemory = uint64_t{32} << 30;
+constexpr uint64_t kUnknownMemory = uint64_t{4} << 30;
 
 constexpr const char* kNoMemory = "its memory did not suffice";
 
@@ -35,6 +37,16 @@ unsigned block_bits(const Launch& launch) {
 }
 
 }  // namespace
+
+// The program needs memory, too: half of it is left alone where the user does not say.
+bool Budget::has(uint64_t bytes) const {
+  uint64_t most = asked_;
+  if (most == 0) {
+    const uint64_t memory = *device_;
+    most = memory == 0 ? kUnknownMemory : std::min(memory / 2, kMostMemory);
+  }
+  return taken_ + bytes <= most;
+}
 
 void GpuEngine::claim(CUstream stream) {
   std::lock_guard<std::mutex> lock(open_mutex_);
@@ -64,9 +76,8 @@ bool GpuEngine::idle() const {
 
 bool GpuEngine::allocate(uint64_t bytes, void** memory, bool zero, Sanitizer_StreamHandle stream) {
   Sanitizer& api = sanitizer();
-  if (budget_->taken + bytes > budget_->most || api.Alloc(context_, memory, bytes) != SANITIZER_SUCCESS)
-    return false;
-  budget_->taken += bytes;
+  if (!budget_->has(bytes) || api.Alloc(context_, memory, bytes) != SANITIZER_SUCCESS) return false;
+  budget_->take(bytes);
   return !zero || api.Memset(*memory, 0, bytes, stream) == SANITIZER_SUCCESS;
 }
 
@@ -201,7 +212,7 @@ bool GpuEngine::provide_pages(const Launch& launch, unsigned shift, Sanitizer_St
   *reason = kNoMemory;
   const uint64_t more = std::max<uint64_t>(wanted - there, kPagesAtATime);
   const uint64_t bytes = (more + 1) * gpu::kPageBytes;
-  if (there + more > kMostPages || budget_->taken + bytes > budget_->most) return false;
+  if (there + more > kMostPages || !budget_->has(bytes)) return false;
   if (!serves_only(launch.stream_handle)) {
     *reason = "its memory had to grow while another stream used it";
     return false;

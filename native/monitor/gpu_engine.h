@@ -21,9 +21,19 @@
 namespace cuvein {
 
 // Bytes of device memory that the engines of a context may take, and have taken.
-struct Budget {
-  const uint64_t most;
-  std::atomic<uint64_t> taken{0};
+class Budget {
+ public:
+  // `asked` is what the user allows, 0: not said; `device` what the device has, 0: not known yet. It lives as
+  // long as the context.
+  Budget(uint64_t asked, const std::atomic<uint64_t>* device) : asked_(asked), device_(device) {}
+
+  bool has(uint64_t bytes) const;
+  void take(uint64_t bytes) { taken_ += bytes; }
+
+ private:
+  const uint64_t asked_;
+  const std::atomic<uint64_t>* const device_;
+  std::atomic<uint64_t> taken_{0};
 };
 
 class GpuEngine {

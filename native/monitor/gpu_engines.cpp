@@ -7,8 +7,9 @@ constexpr size_t kMostEngines = 8;
 
 }  // namespace
 
-GpuEngines::GpuEngines(CUcontext context, const Channel& channel, uint64_t base, uint64_t budget)
-    : context_(context), channel_(channel), budget_(new Budget{budget}) {
+GpuEngines::GpuEngines(CUcontext context, const Channel& channel, uint64_t base,
+                       std::shared_ptr<Budget> budget)
+    : context_(context), channel_(channel), budget_(std::move(budget)) {
   engines_.push_back(std::make_shared<GpuEngine>(context, channel, base, budget_));
 }
 

@@ -13,7 +13,7 @@ namespace cuvein {
 class GpuEngines {
  public:
   // `channel` is the context's, which lies on the device at `base` with room for an engine behind it.
-  GpuEngines(CUcontext context, const Channel& channel, uint64_t base, uint64_t budget);
+  GpuEngines(CUcontext context, const Channel& channel, uint64_t base, std::shared_ptr<Budget> budget);
 
   // The engine for the next launch of the stream, claimed for it: one that serves that stream alone, or
   // nobody, or a new one, as far as there are any.

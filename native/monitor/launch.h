@@ -27,6 +27,7 @@ struct DeviceFacts {
   int major = 0;
   int minor = 0;
   int multiprocessors = 0;
+  uint64_t memory = 0;  // bytes; 0: not known
 };
 
 class GpuEngine;
@@ -60,7 +61,8 @@ struct Launch {
   bool ended_on_gpu = false;             // the GPU engine has taken it, and it has ended
   uint64_t threads = 0;                  // that have to end
   uint64_t ended = 0;                    // that have ended
-  bool begun = false;                    // known to the engine and the trace
+  bool begun = false;                    // known to the output
+  bool on_host = false;                  // and to the host engine
   DeviceFacts device;                    // while begun
 
   LaunchShape shape() const;

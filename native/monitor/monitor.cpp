@@ -253,6 +253,7 @@ void Monitor::on_synchronize(Sanitizer_CallbackId id, const Sanitizer_Synchroniz
   const std::shared_ptr<Context> context = contexts_.find(data.context);
   const CUstream* stream = id == SANITIZER_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED ? &data.stream : nullptr;
   if (context && context->slots().open_count(stream) != 0) context->drain().settle(stream);
+  output_.settle();
 }
 
 void Monitor::on_graph(Sanitizer_CallbackId id, const void* data) {

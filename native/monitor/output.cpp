@@ -1,9 +1,12 @@
 #include "monitor/output.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <new>
 #include <stdexcept>
+#include <thread>
+#include <utility>
 
 #include "monitor/process.h"
 #include "monitor/program.h"
@@ -13,6 +16,9 @@ namespace cuvein {
 namespace {
 
 constexpr size_t kMostProblems = 100;
+
+// To make and write a profile takes longer than a small launch.
+unsigned writers() { return std::clamp(std::thread::hardware_concurrency() / 2, 1u, 4u); }
 
 std::string text(const nlohmann::json& document) {
   return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -36,7 +42,7 @@ std::vector<bool> touched(const Launch& launch, const Graph& graph) {
 
 }  // namespace
 
-Output::Output(const Config& config) : config_(config) {
+Output::Output(const Config& config) : config_(config), background_(writers()) {
   if (!config.output.empty()) {
     std::string error;
     folder_ = make_process_folder(config.output, &error);
@@ -46,7 +52,10 @@ Output::Output(const Config& config) : config_(config) {
   write_process(false);
 }
 
-nlohmann::json Output::process() const { return process_json(config_.sanitizer_version, driver_); }
+const std::string& Output::process() {
+  if (process_.empty()) process_ = text(process_json(config_.sanitizer_version, driver_));
+  return process_;
+}
 
 void Output::problem(const std::string& sentence) {
   std::lock_guard<std::mutex> lock(problems_mutex_);
@@ -60,13 +69,14 @@ void Output::problem(const std::string& sentence) {
 void Output::driver(const std::string& version) {
   std::lock_guard<std::mutex> lock(mutex_);
   driver_ = version;
+  process_.clear();
 }
 
 void Output::open_trace() {
   if (trace_opened_ || config_.trace.empty()) return;
   trace_opened_ = true;
   std::string error;
-  trace_ = TraceWriter::create(config_.trace, text(process()), &error);
+  trace_ = TraceWriter::create(config_.trace, process(), &error);
   traced_ = trace_ != nullptr;
   if (!traced_) problem("the trace file " + config_.trace + " could not be made: " + error);
 }
@@ -102,10 +112,14 @@ void Output::begin(Launch* launch, const DeviceFacts& device) {
     trace_dirty_ = true;
     if (!trace_->begin(launch->document(nullptr))) trace_failed();
   }
-  if (config_.analyse && !folder_.empty()) {
-    if (!engine_) engine_ = std::make_unique<Engine>(config_.workers);
-    engine_->begin(launch->shape());
-  }
+}
+
+void Output::begin_on_host(Launch* launch) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  launch->on_host = true;
+  if (!config_.analyse || folder_.empty()) return;
+  if (!engine_) engine_ = std::make_unique<Engine>(config_.workers);
+  engine_->begin(launch->shape());
 }
 
 void Output::send(const void* records, size_t bytes) {
@@ -124,12 +138,12 @@ void Output::records(const void* records, size_t bytes) {
   send(records, bytes);
 }
 
-void Output::end(Launch* launch, const char* incomplete) {
+void Output::end(std::unique_ptr<Launch> launch, const char* incomplete) {
   // What the launch has made may be getting its name just now.
   if (launch->site) await_program();
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   if (!launch->begun) return;
-  if (incomplete == nullptr) {
+  if (incomplete == nullptr && launch->on_host) {
     RecordHeader end = {};
     end.length = sizeof end / kRecordUnit;
     end.kind = RecordKind::kLaunchEnd;
@@ -139,8 +153,10 @@ void Output::end(Launch* launch, const char* incomplete) {
   if (trace_ && !trace_->end(launch->sequence, incomplete,
                              launch->allocations ? launch->allocations->amendments() : ""))
     trace_failed();
-  if (engine_) {
-    Graph graph;
+  if (!config_.analyse || folder_.empty()) return;
+  Graph graph;
+  std::string why = incomplete != nullptr ? incomplete : "";
+  if (launch->on_host) {
     std::string stopped;
     try {
       graph = engine_->end(launch->sequence);
@@ -149,57 +165,84 @@ void Output::end(Launch* launch, const char* incomplete) {
     } catch (const std::exception& error) {
       stopped = std::string("the analysis stopped: ") + error.what();
     }
-    if (incomplete == nullptr && !stopped.empty()) incomplete = stopped.c_str();
-    if (incomplete == nullptr && !damage_.empty()) incomplete = damage_.c_str();
-    std::string contradiction;
-    if (launch->ended_on_gpu) {
-      const Aggregate none;
-      const Aggregate& counts = launch->aggregate ? *launch->aggregate : none;
-      contradiction = why_incomplete(counts.findings());
-      try {
-        graph = counts.graph(launch->code_base, graph);
-      } catch (const std::runtime_error& error) {
-        contradiction = error.what();
-      }
-      if (incomplete == nullptr && !contradiction.empty()) incomplete = contradiction.c_str();
-    } else if (launch->gpu && incomplete == nullptr) {
-      ++host_reasons_["another kernel was running on it"];
-    } else if (!launch->host_reason.empty()) {
-      ++host_reasons_[launch->host_reason];
-    }
-    const char* const engine = launch->ended_on_gpu ? "gpu" : "host";
-    if (config_.merge_launches && incomplete == nullptr && graph.ended) {
-      merging_.add(*launch, graph, engine);
-    } else if (write_profile(*launch, graph, engine, incomplete, 0)) {
-      ++profiles_;
-      // Now and then, so that a program that is killed leaves a description too.
-      if ((profiles_ & (profiles_ - 1)) == 0) write_process(false);
-    }
-    changed_ = true;
+    if (why.empty()) why = stopped;
   }
+  if (why.empty()) why = damage_;
+  if (launch->ended_on_gpu) {
+    const Aggregate none;
+    const Aggregate& counts = launch->aggregate ? *launch->aggregate : none;
+    std::string contradiction = why_incomplete(counts.findings());
+    try {
+      graph = counts.graph(launch->code_base, graph);
+    } catch (const std::runtime_error& error) {
+      contradiction = error.what();
+    }
+    if (why.empty()) why = contradiction;
+  } else if (launch->gpu && why.empty()) {
+    ++host_reasons_["another kernel was running on it"];
+  } else if (!launch->host_reason.empty()) {
+    ++host_reasons_[launch->host_reason];
+  }
+  changed_ = true;
+  std::string engine = launch->ended_on_gpu ? "gpu" : "host";
+  if (config_.merge_launches && why.empty() && graph.ended) {
+    merging_.add(*launch, graph, engine.c_str());
+    return;
+  }
+  struct Ended {
+    std::unique_ptr<Launch> launch;
+    Graph graph;
+    std::string engine, incomplete, process;
+  };
+  const std::shared_ptr<Ended> ended(
+      new Ended{std::move(launch), std::move(graph), std::move(engine), std::move(why), process()});
+  lock.unlock();
+  background_.add([this, ended] {
+    try {
+      if (write_profile(*ended->launch, ended->graph, ended->engine, ended->incomplete, 0, ended->process))
+        count_profile(!ended->incomplete.empty());
+    } catch (const std::exception&) {
+      // No memory, not even to say so.
+    }
+  });
 }
 
-bool Output::write_profile(const Launch& launch, const Graph& graph, const char* engine,
-                           const char* incomplete, uint64_t merged) {
-  char name[40];
-  std::snprintf(name, sizeof name, "/launch-%06" PRIu32 ".json", launch.sequence);
-  const std::vector<bool> wanted = touched(launch, graph);
-  std::string document = launch.document(&wanted);
-  if (merged != 0) {
-    document.pop_back();
-    document += ",\"merged\":" + std::to_string(merged) + "}";
-  }
+void Output::count_profile(bool incomplete) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ++profiles_;
+  incomplete_ += incomplete;
+  changed_ = true;
+  // Now and then, so that a program that is killed leaves a description too.
+  if ((profiles_ & (profiles_ - 1)) == 0) write_process(false);
+}
+
+bool Output::write_profile(const Launch& launch, const Graph& graph, const std::string& engine,
+                           const std::string& incomplete, uint64_t merged, const std::string& process) {
   std::string error;
-  if (write_atomically(folder_ + name, profile_document(text(process()), document, graph, engine, incomplete),
-                       &error))
-    return true;
+  try {
+    char name[40];
+    std::snprintf(name, sizeof name, "/launch-%06" PRIu32 ".json", launch.sequence);
+    const std::vector<bool> wanted = touched(launch, graph);
+    std::string document = launch.document(&wanted);
+    if (merged != 0) {
+      document.pop_back();
+      document += ",\"merged\":" + std::to_string(merged) + "}";
+    }
+    const std::string profile = profile_document(process, document, graph, engine.c_str(),
+                                                 incomplete.empty() ? nullptr : incomplete.c_str());
+    if (write_atomically(folder_ + name, profile, &error)) return true;
+  } catch (const std::bad_alloc&) {
+    error = "memory ran out";
+  } catch (const std::exception& failure) {
+    error = failure.what();
+  }
   problem("the profile of a launch could not be written: " + error);
   return false;
 }
 
 void Output::write_merged() {
   merging_.each_changed([&](const MergedLaunches& merged, const std::string& engine) {
-    if (write_profile(*merged.first, merged.graph.graph(), engine.c_str(), nullptr, merged.count) &&
+    if (write_profile(*merged.first, merged.graph.graph(), engine, "", merged.count, process()) &&
         merged_written_.insert(merged.first->sequence).second)
       ++profiles_;
   });
@@ -220,10 +263,11 @@ void Output::write_process(bool finished) {
   }
   nlohmann::json document = {{"format", "cuvein process"},
                              {"version", 1},
-                             {"process", process()},
+                             {"process", process_json(config_.sanitizer_version, driver_)},
                              {"finished", finished},
                              {"kernels_seen", kernels},
                              {"profiles", profiles_},
+                             {"incomplete", incomplete_},
                              {"trace", traced_ ? nlohmann::json(config_.trace) : nlohmann::json()}};
   if (config_.gpu) {
     nlohmann::json reasons = nlohmann::json::array();
@@ -255,6 +299,7 @@ void Output::rest() {
 }
 
 void Output::finish() {
+  settle();
   std::lock_guard<std::mutex> lock(mutex_);
   open_trace();
   if (trace_ && !trace_->close())

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analyzer/engine.h"
+#include "monitor/background.h"
 #include "monitor/config.h"
 #include "monitor/launch.h"
 #include "monitor/merged.h"
@@ -29,22 +30,27 @@ class Output {
   void kernels_of(Modules* modules) { modules_ = modules; }
 
   void begin(Launch* launch, const DeviceFacts& device);
-  // Whole records of begun launches, in order.
+  // Has the host engine analyse a begun launch, which for one that runs on the GPU need not be.
+  void begin_on_host(Launch* launch);
+  // Whole records of launches begun on the host, in order, and padding.
   void records(const void* records, size_t bytes);
-  void end(Launch* launch, const char* incomplete);
+  // The profile is written in the background.
+  void end(std::unique_ptr<Launch> launch, const char* incomplete);
+  void settle() { background_.settle(); }  // waits for the profiles of launches that have ended
 
   void rest();    // called when nothing is to do for a while
   void finish();  // closes everything
 
  private:
-  nlohmann::json process() const;
+  const std::string& process();
   void store_module(Code* code);
   void send(const void* records, size_t bytes);
   void open_trace();
   void trace_failed();
   // `merged`: launches that are added up; 0: it is only one.
-  bool write_profile(const Launch& launch, const Graph& graph, const char* engine, const char* incomplete,
-                     uint64_t merged);
+  bool write_profile(const Launch& launch, const Graph& graph, const std::string& engine,
+                     const std::string& incomplete, uint64_t merged, const std::string& process);
+  void count_profile(bool incomplete);
   void write_merged();
   void write_process(bool finished);
 
@@ -58,16 +64,19 @@ class Output {
   bool traced_ = false;        // there is a trace file
   bool trace_dirty_ = false;
   std::string driver_;
+  std::string process_;  // as JSON; empty: not made yet
   std::set<std::string> modules_written_;
   std::string damage_;                            // why records since were not analysed
   std::map<std::string, uint64_t> host_reasons_;  // why launches were not analysed on the GPU
   uint64_t profiles_ = 0;
+  uint64_t incomplete_ = 0;  // of these
   Merging merging_;
   std::set<uint32_t> merged_written_;  // sequence numbers
   std::chrono::steady_clock::time_point written_;
   std::atomic<bool> changed_{false};
   std::mutex problems_mutex_;
   std::vector<std::string> problems_;
+  Background background_;  // last, since its tasks use the others
 };
 
 }  // namespace cuvein

@@ -73,7 +73,7 @@ def test_missing_library_is_a_problem_of_the_profile_not_of_the_program(library:
     (folder,) = folders(tmp_path)
     process = read_process(folder)
     assert process.finished
-    assert process.profiles == 0
+    assert (process.profiles, process.incomplete) == (0, 0)
     assert process.kernels_seen == []
     assert len(process.problems) == 1
     assert "no-such-library.so" in process.problems[0]

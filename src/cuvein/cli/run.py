@@ -200,7 +200,7 @@ def run(
             metavar="MIB",
             min=0,
             max=_LARGEST_SHADOW,
-            help="Device memory that analysis on the GPU may take in MiB; 0: 32 GiB.",
+            help="Device memory that analysis on the GPU may take in MiB; 0: half of it, 32 GiB at most.",
             rich_help_panel=_ENGINE,
         ),
     ] = 0,

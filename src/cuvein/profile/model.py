@@ -326,9 +326,10 @@ class ProcessSummary(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What happened in one process: the file ``process.json`` beside its launch profiles.
 
     It is written when the process starts and again when it ends; ``finished`` is false in between, and stays
-    so when the process was killed. ``profiles`` is how many launch profiles were written, ``problems`` are
-    sentences for the user, ``trace`` is the trace file, if one was asked for. ``host_engine`` says which
-    launches were left to the host engine where the GPU engine was asked for.
+    so when the process was killed. ``profiles`` is how many launch profiles were written, ``incomplete`` how
+    many of them lack something (``None``: not known), ``problems`` are sentences for the user, ``trace`` is
+    the trace file, if one was asked for. ``host_engine`` says which launches were left to the host engine
+    where the GPU engine was asked for.
     """
 
     format: Literal["cuvein process"]
@@ -340,3 +341,4 @@ class ProcessSummary(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     problems: list[str]
     trace: str | None
     host_engine: list[LeftToHost] = msgspec.field(default_factory=list)
+    incomplete: Count | None = None

@@ -7,6 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from stand_ins.launcher import PROGRAM_WITH_CUDA, Cuvein
 
 
@@ -68,8 +70,9 @@ def test_problem_that_kept_the_monitor_from_working_is_122(cuvein: Cuvein) -> No
     assert done.stderr.decode().splitlines() == [f"cuvein: {sentence}", "cuvein: nothing profiled: see above"]
 
 
-def test_incomplete_profile_is_121_and_named(cuvein: Cuvein) -> None:
-    scenario = {"profiles": [None, "The disk is full."], "kernels": [["k", 2, 2]]}
+@pytest.mark.parametrize("known", [{}, {"incomplete": 1}])
+def test_incomplete_profile_is_121_and_named(cuvein: Cuvein, known: dict[str, int]) -> None:
+    scenario = {"profiles": [None, "The disk is full."], "kernels": [["k", 2, 2]], **known}
     done = cuvein.run("run", "--", *cuvein.program(PROGRAM_WITH_CUDA), scenario=scenario)
     assert done.returncode == 121
     assert b"launch-000002.json: The disk is full." in done.stderr
@@ -80,6 +83,13 @@ def test_process_that_was_cut_off_is_121(cuvein: Cuvein) -> None:
     done = cuvein.run("run", "--", *cuvein.program(PROGRAM_WITH_CUDA), scenario=scenario)
     assert done.returncode == 121
     assert b"cut off" in done.stderr
+
+
+def test_profiles_are_read_when_the_monitor_has_not_had_the_last_word(cuvein: Cuvein) -> None:
+    scenario = {"profiles": [None, "The disk is full."], "finished": False, "incomplete": 0}
+    done = cuvein.run("run", "--", *cuvein.program(PROGRAM_WITH_CUDA), scenario=scenario)
+    assert done.returncode == 121
+    assert b"launch-000002.json: The disk is full." in done.stderr
 
 
 def test_each_process_of_the_program_has_its_folder(cuvein: Cuvein) -> None:

@@ -1,0 +1,46 @@
+// Work that is done beside the thread that hands it over, by a few threads.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace cuvein {
+
+class Background {
+ public:
+  using Task = std::function<void()>;  // does not throw
+
+  // Threads begin when there is something to do.
+  explicit Background(unsigned threads) : most_threads_(threads) {}
+  ~Background();
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  // The caller does the task itself where too many wait.
+  void add(Task task);
+  // Waits until all tasks added before are done.
+  void settle();
+
+ private:
+  bool hand_over(Task* task);
+  void do_first(std::unique_lock<std::mutex>* lock);
+  void run();
+  uint64_t oldest() const;  // number of the first task that is not done
+
+  const unsigned most_threads_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable work_, done_;
+  std::deque<Task> waiting_;
+  std::vector<std::thread> threads_;
+  uint64_t added_ = 0;          // tasks, which are numbered from 1 on
+  std::set<uint64_t> running_;  // their numbers
+  bool stopping_ = false;
+};
+
+}  // namespace cuvein
