@@ -335,7 +335,7 @@ class Engine(_Handle):
         ``caller`` is the thread that calls it: ``checking`` (and copying) records, ``analysing`` what is too
         little to be handed over, ``waiting`` for the workers, ``ending`` launches. ``workers`` has one entry
         each: ``decode``, ``by_block``, ``by_address`` (docs/engine.md), ``cleaning`` shadow memory,
-        ``waiting`` for other workers, and ``starved`` of records.
+        ``checking`` records for the caller, ``waiting`` for other workers, and ``starved`` of records.
         """
         result = ctypes.c_char_p()
         _check(_function("engine_times")(self._alive(), ctypes.byref(result)))
