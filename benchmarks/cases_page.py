@@ -84,6 +84,14 @@ class Row:
         known = [counters[metric] for metric in metrics if metric in counters]
         return sum(known) / mean(times[variant]) if known and times else None
 
+    def both(self, metric: str) -> tuple[float, float] | None:
+        """A counter before and after, where both were read."""
+        counters = [
+            self.found.get("count", {}).get(variant, {}).get(metric) for variant in ("before", "after")
+        ]
+        before, after = counters
+        return None if before is None or after is None else (before, after)
+
     @property
     def as_predicted(self) -> bool | None:
         """Whether what went is what had been predicted."""
@@ -141,7 +149,7 @@ def page(document: dict[str, Any]) -> str:
     idle = [row for row in measured if row.speedup is not None and row.speedup < GAINED]
     if idle:
         parts += ["## What the graph does not settle", _filled(_IDLE)]
-        parts.append(_items(_unmoved(row) for row in idle))
+        parts.append(_items(unmoved(row) for row in idle))
     return "\n\n".join(parts) + "\n"
 
 
@@ -189,10 +197,28 @@ def _section(row: Row, document: dict[str, Any]) -> list[str]:
     return [f"### {row.case.name}", *map(_filled, texts)]
 
 
-def _unmoved(row: Row) -> str:
-    before, after = row.rate("before"), row.rate("after")
-    rates = f" DRAM: {before:,.0f} bytes a cycle before, {after:,.0f} after." if before and after else ""
-    return f"**{row.case.name}** ({row.speedup:.2f}{TIMES}): {row.case.time}{rates}"
+def unmoved(row: Row) -> str:
+    """Say of a fix that gained no time why, and what the kernel waits for."""
+    busy = {what: row.both(metric) for what, metric in case_studies.BUSY.items()}
+    parts = [f"{what} {pair[0]:.0f} % and {pair[1]:.0f} %" for what, pair in busy.items() if pair]
+    texts = [f"**{row.case.name}** ({row.speedup:.2f}{TIMES}): {row.case.time}"]
+    if parts:
+        texts.append(f"Busy before and after: {', '.join(parts)}.")
+    elif (before := row.rate("before")) and (after := row.rate("after")):
+        texts.append(f"DRAM: {before:,.0f} bytes a cycle before, {after:,.0f} after.")
+    if pipe := row.both(case_studies.PIPE):
+        texts.append(
+            f"Instructions in the pipe of loads, stores and shuffles: {pipe[0]:,.0f} and {pipe[1]:,.0f}."
+        )
+    stalls = {what: row.both(metric) for what, metric in case_studies.STALLS.items()}
+    latency = row.both(case_studies.LATENCY)
+    if latency and (known := {what: pair for what, pair in stalls.items() if pair}):
+        what, most = max(known.items(), key=lambda each: each[1][0])
+        texts.append(
+            f"Cycles of a warp between two instructions: {latency[0]:.1f} and {latency[1]:.1f}, of which it "
+            f"waits {most[0]:.1f} and {most[1]:.1f} for {what}."
+        )
+    return " ".join(texts)
 
 
 def _counted(patterns: dict[str, int]) -> str:
@@ -213,7 +239,7 @@ def goals(document: dict[str, Any]) -> list[str]:
     silent = [row.case.name for row in measured if not row.tells]
     gains = {row.case.name: row.speedup for row in measured if row.speedup is not None}
     enough = sum(gain >= GAIN for gain in gains.values())
-    best = max(gains.values(), default=0.0)
+    best = sorted(gains, key=lambda name: -gains[name])[:3]
     slower = [name for name, gain in gains.items() if gain < SLOWER]
     return [
         f"Leading finding is the one answered: {len(measured) - len(leading)} of {len(measured)}"
@@ -225,8 +251,8 @@ def goals(document: dict[str, Any]) -> list[str]:
         *([f"Counters not read yet: {', '.join(uncounted)}"] if uncounted else []),
         *([f"Not measured yet: {', '.join(absent)}"] if absent else []),
         f"`cuvein diff` names what went: {len(measured) - len(silent)} of {len(measured)}{_but(silent)}",
-        f"Gains of {GAIN}{TIMES} or more: {enough} (goal {GAINERS}); best {best:.2f}{TIMES} "
-        f"(goal {BEST:.0f}{TIMES})",
+        f"Gains of {GAIN}{TIMES} or more: {enough} (goal {GAINERS}); the best (goal {BEST:.0f}{TIMES}): "
+        + ", ".join(f"{name} {gains[name]:.2f}{TIMES}" for name in best),
         f"Slower: {', '.join(slower) or 'none'}",
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -116,3 +116,47 @@ def test_the_page_is_made_of_the_results() -> None:
     document = json.loads(cases_page.RESULTS.read_text())
     assert cases_page.PAGE.read_text() == cases_page.page(document), "run benchmarks/cases_page.py"
     assert set(document["cases"]) <= set(CASES)
+
+
+def measured(before: float, after: float, *, predicted: int | None = 100, rank: int = 1) -> dict[str, Any]:
+    """Return results of the case softmax, whose quantity are instructions of shared memory."""
+    metric = "smsp__sass_inst_executed_op_shared_ld.sum"
+    return {
+        "observe": {"rank": rank, "predicted": predicted, "gone": {"shared-memory-abuse": 1}},
+        "count": {"before": {metric: 200.0}, "after": {metric: 100.0}},
+        "time": {"before": [before], "after": [after]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("results", "said"),
+    [
+        (measured(300, 100), "Leading finding is the one answered: 1 of 1"),
+        (measured(300, 100, rank=2), "Leading finding is the one answered: 0 of 1 (not: softmax)"),
+        (measured(300, 100), "Removed as predicted within 1 %: 1 of 1"),
+        (measured(300, 100, predicted=102), "Removed as predicted within 1 %: 0 of 1 (not: softmax)"),
+        (measured(300, 100), ": softmax 3.00"),
+        (measured(100, 101), "Slower: none"),
+        (measured(100, 103), "Slower: softmax"),
+        ({"observe": {"rank": 1, "predicted": 100}}, "Counters not read yet: softmax"),
+        ({"observe": {"rank": 1, "predicted": 100}}, "names what went: 0 of 1 (not: softmax)"),
+    ],
+)
+def test_the_goals_are_judged_by_the_results(results: dict[str, Any], said: str) -> None:
+    goals = cases_page.goals({"cases": {"softmax": results}})
+    assert any(said in goal for goal in goals), goals
+
+
+def test_the_page_says_what_a_kernel_waits_for_where_time_stayed() -> None:
+    results = measured(100, 100)
+    for variant, cycles in (("before", 20.0), ("after", 19.0)):
+        results["count"][variant] |= {
+            case_studies.BUSY["DRAM"]: 90.0,
+            case_studies.LATENCY: cycles,
+            case_studies.STALLS["global memory"]: cycles - 5,
+            case_studies.STALLS["barriers"]: 1.0,
+        }
+    (row,) = cases_page.rows({"cases": {"softmax": results}})
+    text = cases_page.unmoved(row)
+    assert "DRAM 90 % and 90 %" in text
+    assert "20.0 and 19.0, of which it waits 15.0 and 14.0 for global memory" in text
