@@ -8,8 +8,8 @@ namespace cuvein {
 namespace {
 
 constexpr size_t kPartBytes = size_t{1} << 15;
-// Of fewer bytes no parts are made.
-constexpr size_t kWorthSharing = 4 * kPartBytes;
+// Of fewer bytes no parts are made: workers may have to be woken.
+constexpr size_t kWorthSharing = 16 * kPartBytes;
 
 const RecordHeader& record_at(const unsigned char* records, size_t at) {
   return *reinterpret_cast<const RecordHeader*>(records + at);
