@@ -69,7 +69,7 @@ async function start(): Promise<void> {
 
   function drawFrame(): void {
     const { index } = store;
-    document.title = index.title ? `${index.title} – cuVein` : "cuVein";
+    document.title = index.title ? `${index.title} – cuvein` : "cuvein";
     tabs.replaceChildren(...VIEWS.map((name, at) => {
       const number = name === "launches" ? index.launches.length : name === "findings" ? index.findings.length : 0;
       return h("a", { href: `#view=${name}`, class: "tab", "aria-current": state.view === name ? "page" : undefined, title: `${at + 1}`, on: { click: (event: Event) => { event.preventDefault(); update({ view: name, query: "" }); } } },
