@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "monitor/autograd.h"
+#include "monitor/gpu_trace.h"
 #include "monitor/monitor.h"
 
 namespace cuvein {
@@ -117,6 +118,10 @@ CUVEIN_EXPORT void cuvein_follow_autograd(const char* library) {
     // Backward passes are not followed.
   }
 }
+
+// See gpu_trace.h.
+CUVEIN_EXPORT int cuvein_find_gpu_trace(const char* library) { return cuvein::find_gpu_trace(library); }
+CUVEIN_EXPORT void cuvein_keep_exceptions() { cuvein::keep_exceptions_of_gpu_trace(); }
 
 // The node that the calling thread, which is about to tell of memory, runs in a backward pass.
 CUVEIN_EXPORT void cuvein_node_running(uint64_t number, const char* name) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,11 +36,23 @@ def tensors(found: dict[str, Any]) -> list[tuple[int, int, str | None, list[int]
     ]
 
 
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory: pytest.TempPathFactory, stand_in: Path) -> Path:
+    """Give the stand-ins, with the libraries of PyTorch in their place."""
+    folder = tmp_path_factory.mktemp("modules") / "modules"
+    shutil.copytree(MODULES, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    libraries = folder / "torch" / "lib"
+    libraries.mkdir()
+    for name in ("libc10.so", "libtorch_cpu.so"):
+        (libraries / name).symlink_to(stand_in)
+    return folder
+
+
 @pytest.fixture
-def run(program: Program) -> Callable[[str], Any]:
+def run(program: Program, modules: Path) -> Callable[[str], Any]:
     def run(text: str) -> Any:
         start = "malloc(0x100000, 0x1000000)\n"
-        return program.run(start + text, PYTHONPATH=os.pathsep.join([HERE, str(MODULES)]))
+        return program.run(start + text, PYTHONPATH=os.pathsep.join([HERE, str(modules)]))
 
     return run
 
@@ -241,11 +254,30 @@ describe(); print(json.dumps(describe()))
     assert tensors(found) == [(0x101000, 16, "float32", [4])]
 
 
-def test_a_build_without_cuda_is_left_alone(program: Program) -> None:
+def test_a_build_without_cuda_or_of_an_unknown_kind_is_left_alone(program: Program, modules: Path) -> None:
     text = "import torch\nprint(torch._C.active)\n"
-    path = f"{HERE}:{MODULES}"
-    assert program.output(text, PYTHONPATH=path) == "True\n"
-    assert program.output(text, PYTHONPATH=path, STAND_IN_CUDA="no") == "False\n"
+    loaded = f"import ctypes, os\nctypes.CDLL(os.environ['STAND_IN'])\n{text}"
+    path = f"{HERE}:{modules}"
+    assert program.output(loaded, PYTHONPATH=path) == "True\n"
+    assert program.output(loaded, PYTHONPATH=path, STAND_IN_CUDA="no") == "False\n"
+    # Where exceptions could not be kept, nothing is switched on that loses them.
+    assert program.output(text, PYTHONPATH=path) == "False\n"
+
+
+def test_an_exception_survives_the_report_of_freed_memory(run: Callable[[str], Any]) -> None:
+    found = run(
+        """
+driver.stand_in_activate()
+import torch
+fail = ctypes.PyDLL(os.environ["STAND_IN"]).stand_in_failing
+fail.restype = ctypes.py_object
+try:
+    fail()
+except KeyError as error:
+    print(json.dumps(str(error)))
+"""
+    )
+    assert found == '"the program\'s own"'
 
 
 # --- PyTorch's graph ---------------------------------------------------------------------------------------
@@ -254,7 +286,6 @@ GRAPH = """
 import gc, torch
 gc.disable()
 C, Node = torch._C, torch.Node
-monitor.cuvein_follow_autograd(os.environ["STAND_IN"].encode())
 driver.stand_in_graph.argtypes = [ctypes.c_uint64, ctypes.c_int]
 graph = driver.stand_in_graph
 class Result(torch.Tensor): pass    # of an operator within another; Python knows nothing of it

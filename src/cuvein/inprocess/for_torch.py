@@ -23,6 +23,9 @@ def watch(torch: Any) -> None:
     if torch.version.cuda is None:
         return
     monitor, arrays = of_process()
+    libraries = os.path.join(os.path.dirname(torch.__file__), "lib")  # noqa: PTH118, PTH120
+    if not monitor.can_keep_exceptions(os.path.join(libraries, "libc10.so")):  # noqa: PTH118
+        return
     kinds = (torch.Tensor, torch.nn.Parameter)
     facts = _facts_of(torch, kinds)
     saved, backward = Saved(torch, facts, arrays), Backward(torch, monitor)
@@ -41,11 +44,11 @@ def watch(torch: Any) -> None:
     trace.register_callback_for_memory_allocation(blocks.allocated)
     trace.register_callback_for_memory_deallocation(blocks.freed)
     torch._C._activate_gpu_trace()
+    monitor.keep_exceptions()
     names = getattr(torch._C, "_dispatch_get_all_op_names", None)
     if names is not None:
         monitor.name_operators(names())
-    folder = os.path.dirname(torch.__file__)  # noqa: PTH120
-    monitor.follow_autograd(os.path.join(folder, "lib", "libtorch_cpu.so"))  # noqa: PTH118
+    monitor.follow_autograd(os.path.join(libraries, "libtorch_cpu.so"))  # noqa: PTH118
 
 
 class Blocks:

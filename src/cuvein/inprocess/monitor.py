@@ -63,6 +63,18 @@ class Monitor:
         function.argtypes, function.restype = [ctypes.c_char_p], None
         function(os.fsencode(library))
 
+    def can_keep_exceptions(self, library: str) -> bool:
+        """Whether :meth:`keep_exceptions` can work, with a library of PyTorch that is loaded."""
+        function = self._library.cuvein_find_gpu_trace
+        function.argtypes, function.restype = [ctypes.c_char_p], ctypes.c_int
+        return bool(function(os.fsencode(library)))
+
+    def keep_exceptions(self) -> None:
+        """Have exceptions on their way put aside while PyTorch reports what its allocator does."""
+        function = self._library.cuvein_keep_exceptions
+        function.argtypes, function.restype = [], None
+        function()
+
     def node(self, number: int, name: str) -> None:
         """Say which node of PyTorch's graph the calling thread runs that is about to be given memory."""
         self._node(number, name.encode())
