@@ -50,6 +50,11 @@ void Tensor::expect(const std::string& dtype, const std::vector<int64_t>& shape)
   expected_ = text({{"shape", shape}, {"dtype", dtype}});
 }
 
+void Tensor::expect(const std::string& name) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  expected_ = text({{"name", name}});
+}
+
 void Tensor::keep() {
   std::lock_guard<std::mutex> lock(mutex_);
   if (facts_.empty()) facts_ = expected_;

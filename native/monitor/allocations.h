@@ -21,6 +21,7 @@ class Tensor {
   void name(const std::string& dtype, const std::vector<int64_t>& shape);
   // What it is if it outlives what made it: expected, and then either kept or gone.
   void expect(const std::string& dtype, const std::vector<int64_t>& shape);
+  void expect(const std::string& name);  // of the kinds that it may be of
   void keep();
   void gone();
   // As JSON, `{"shape":[..],"dtype":".."}`; empty while not known.

@@ -209,13 +209,27 @@ int64_t notice(const std::shared_ptr<const CallSite>& site) {
   return static_cast<int64_t>(newest);
 }
 
+namespace {
+
+void expect(const std::shared_ptr<Tensor>& tensor) {
+  Thread& own = thread();
+  own.expected.push_back(tensor);
+  own.expected_in = own.running.node;
+}
+
+}  // namespace
+
 void expect_gradient(const std::shared_ptr<Tensor>& tensor, const std::string& dtype,
                      const std::vector<int64_t>& shape) {
   if (functions == nullptr || !tensor) return;
   tensor->expect(dtype, shape);
-  Thread& own = thread();
-  own.expected.push_back(tensor);
-  own.expected_in = own.running.node;
+  expect(tensor);
+}
+
+void expect_gradient(const std::shared_ptr<Tensor>& tensor, const std::string& name) {
+  if (functions == nullptr || !tensor) return;
+  tensor->expect(name);
+  expect(tensor);
 }
 
 }  // namespace cuvein

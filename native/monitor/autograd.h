@@ -41,5 +41,7 @@ int64_t notice(const std::shared_ptr<const CallSite>& site);
 // the gradient if it still exists when the node has done its work.
 void expect_gradient(const std::shared_ptr<Tensor>& tensor, const std::string& dtype,
                      const std::vector<int64_t>& shape);
+// The same where several of that size are handed on.
+void expect_gradient(const std::shared_ptr<Tensor>& tensor, const std::string& name);
 
 }  // namespace cuvein

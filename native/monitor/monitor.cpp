@@ -51,6 +51,10 @@ bool Monitor::tensor_named(uint64_t address, uint64_t size, const std::string& d
   return allocations_.name_tensor(address, size, dtype, shape);
 }
 
+void Monitor::gradient_created(uint64_t address, uint64_t size, const std::string& name) {
+  expect_gradient(allocations_.tensor(address, size), name);
+}
+
 bool Monitor::allocation_named(uint64_t address, uint64_t size, const std::string& dtype,
                                const std::vector<int64_t>& shape) {
   return allocations_.name_allocation(address, size, dtype, shape);

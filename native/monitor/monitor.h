@@ -36,6 +36,7 @@ class Monitor {
   int64_t tensor_created(uint64_t address, uint64_t size);
   void gradient_created(uint64_t address, uint64_t size, const std::string& dtype,
                         const std::vector<int64_t>& shape);
+  void gradient_created(uint64_t address, uint64_t size, const std::string& name);
   bool allocation_named(uint64_t address, uint64_t size, const std::string& dtype,
                         const std::vector<int64_t>& shape);
   bool tensor_named(uint64_t address, uint64_t size, const std::string& dtype,

@@ -110,6 +110,11 @@ CUVEIN_EXPORT void cuvein_gradient_created(uint64_t address, uint64_t bytes, con
   });
 }
 
+// Several gradients of this size are handed on: the name says of which kinds.
+CUVEIN_EXPORT void cuvein_gradient_of_kinds(uint64_t address, uint64_t bytes, const char* name) {
+  cuvein::guarded([&](cuvein::Monitor* monitor) { monitor->gradient_created(address, bytes, name); });
+}
+
 // Where PyTorch's autograd is: the path of the library.
 CUVEIN_EXPORT void cuvein_follow_autograd(const char* library) {
   try {

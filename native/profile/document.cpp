@@ -155,13 +155,13 @@ void amend(Json* launch, const std::string& text) {
   if (!tensors.is_array() || table == launch->end() || !table->is_array())
     throw std::invalid_argument("the list of tensors makes no sense");
   for (const Json& tensor : tensors) {
-    if (!tensor.is_object() || !refers(tensor, "allocation", table->size()) || !tensor.contains("shape") ||
-        !tensor.contains("dtype"))
+    const bool known = tensor.is_object() && refers(tensor, "allocation", table->size());
+    if (!known || (!tensor.contains("name") && !(tensor.contains("shape") && tensor.contains("dtype"))))
       throw std::invalid_argument("the list of tensors makes no sense");
     Json& allocation = (*table)[tensor["allocation"].get<size_t>()];
     if (!allocation.is_object()) continue;
-    allocation["shape"] = tensor["shape"];
-    allocation["dtype"] = tensor["dtype"];
+    for (const char* key : {"name", "shape", "dtype"})
+      if (tensor.contains(key)) allocation[key] = tensor[key];
   }
 }
 

@@ -326,7 +326,8 @@ def test_a_gradient_is_told_when_its_node_is_done(run: Callable[[str], Any]) -> 
         + """
 from torch.autograd import graph as module
 result = []
-def shapes(): return [[entry["size"], entry.get("shape")] for entry in describe()["allocations"][1:]]
+def shapes():
+    return [[entry["size"], entry.get("shape"), entry["name"]] for entry in describe()["allocations"][1:]]
 def work():
     inputs = Node(3, shape=(2, 3)), Node(2, shape=(5,)), Node(1, shape=(1, 5))
     graph(0, 7); C.task, C.node = 7, Node(4, *inputs)
@@ -340,7 +341,7 @@ print(json.dumps(result[0]))
 """
     )
     # Two gradients have 20 bytes, and none has 8.
-    assert found == [[24, [2, 3]], [20, None], [8, None]]
+    assert found == [[24, [2, 3], None], [20, None, "float32[5] or float32[1, 5]"], [8, None, None]]
 
 
 def test_where_a_pass_was_started_is_told_unless_two_are_under_way(run: Callable[[str], Any]) -> None:

@@ -18,6 +18,7 @@ __all__ = ["Backward", "Saved"]
 _MOST_NODES = 64  # of a graph, looked at for one tensor
 _MOST_NUMBERS = 1 << 16  # remembered
 _MOST_FRAMES = 64
+_MOST_KINDS = 3  # of a gradient, named
 # Where a thread is that waits for the end of a backward pass.
 _ENGINE = ("/torch/autograd/graph.py", "/torch/autograd/__init__.py")
 
@@ -130,12 +131,16 @@ class Backward:
         return None
 
     def gradient(self, node: Any, address: int, size: int) -> None:
-        """Tell that a new block may be a gradient: the only one of its size that the node hands on."""
+        """Tell that a new block may be a gradient: one of its size that the node hands on."""
         with contextlib.suppress(Exception):
-            found = {each for each in self._gradients(node) if each[0] == size}
+            found = list(dict.fromkeys(each[1:] for each in self._gradients(node) if each[0] == size))
             if len(found) == 1:
-                _, dtype, shape = found.pop()
-                self._monitor.gradient(address, size, dtype, shape)
+                self._monitor.gradient(address, size, *found[0])
+            elif found:
+                kinds = " or ".join(f"{dtype}{list(shape)}" for dtype, shape in found[:_MOST_KINDS])
+                self._monitor.gradient_of(
+                    address, size, kinds if found[_MOST_KINDS:] == [] else f"{kinds} or …"
+                )
 
     def _gradients(self, node: Any) -> list[tuple[int, str, tuple[int, ...]]]:
         """Give bytes, type and shape of what a node hands on."""

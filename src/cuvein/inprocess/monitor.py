@@ -57,6 +57,12 @@ class Monitor:
         """Say that what was just created is such a gradient if it outlives the node that runs."""
         self._gradient(*_array(address, size, dtype, shape))
 
+    def gradient_of(self, address: int, size: int, kinds: str) -> None:
+        """Say the same where it may be one of several kinds, which are named."""
+        function = self._library.cuvein_gradient_of_kinds
+        function.argtypes, function.restype = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_char_p], None
+        function(address, size, kinds.encode())
+
     def follow_autograd(self, library: str) -> None:
         """Have backward passes followed by the functions of a library that is loaded."""
         function = self._library.cuvein_follow_autograd
