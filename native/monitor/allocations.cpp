@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace cuvein {
 namespace {
+
+// A node of a backward pass whose kernel has run is done soon, unless code is patched meanwhile.
+constexpr std::chrono::milliseconds kPatience{50};
 
 // Merges the allocations of a kind that lie nearest to each other until at most `most` are left.
 std::vector<Allocation> merge(const std::vector<Allocation>& sorted, size_t most) {
@@ -48,11 +52,22 @@ void Tensor::name(const std::string& dtype, const std::vector<int64_t>& shape) {
 void Tensor::expect(const std::string& dtype, const std::vector<int64_t>& shape) {
   std::lock_guard<std::mutex> lock(mutex_);
   expected_ = text({{"shape", shape}, {"dtype", dtype}});
+  expected_at_ = std::chrono::steady_clock::now();
 }
 
 void Tensor::expect(const std::string& name) {
   std::lock_guard<std::mutex> lock(mutex_);
   expected_ = text({{"name", name}});
+  expected_at_ = std::chrono::steady_clock::now();
+}
+
+void Tensor::await() const {
+  const auto open = [this] {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return !expected_.empty() && facts_.empty() &&
+           std::chrono::steady_clock::now() < expected_at_ + kPatience;
+  };
+  while (open()) std::this_thread::sleep_for(std::chrono::microseconds(200));
 }
 
 void Tensor::keep() {
@@ -104,6 +119,11 @@ const std::string& AllocationList::json() const {
     json_ = json(&sites_, nullptr);
   });
   return json_;
+}
+
+void AllocationList::await_names() const {
+  for (const Allocation& allocation : allocations_)
+    if (allocation.tensor) allocation.tensor->await();
 }
 
 std::string AllocationList::amendments() const {

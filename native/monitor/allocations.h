@@ -1,6 +1,7 @@
 // Memory that kernels may touch: what is alive, and what of it a launch is told.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -24,6 +25,8 @@ class Tensor {
   void expect(const std::string& name);  // of the kinds that it may be of
   void keep();
   void gone();
+  // Waits until it is known whether it is what is expected, but not long.
+  void await() const;
   // As JSON, `{"shape":[..],"dtype":".."}`; empty while not known.
   std::string facts() const;
 
@@ -31,6 +34,7 @@ class Tensor {
   mutable std::mutex mutex_;
   std::string facts_;
   std::string expected_;
+  std::chrono::steady_clock::time_point expected_at_;
 };
 
 struct Allocation {
@@ -58,6 +62,8 @@ class AllocationList {
   // The same of all; made at its first use.
   const std::string& json() const;
   const CallSiteTable& sites() const { return sites_; }  // of json()
+  // Waits for the names of tensors that are about to be known.
+  void await_names() const;
   // What has become known of tensors since json() was made, as a list of
   // {"allocation":..,"shape":..,"dtype":..}; empty: nothing.
   std::string amendments() const;

@@ -138,9 +138,20 @@ void Output::records(const void* records, size_t bytes) {
   send(records, bytes);
 }
 
+namespace {
+
+// What a launch has made may be getting its name just now.
+void await_names(const Launch& launch) {
+  if (!launch.site) return;
+  await_program();
+  if (launch.allocations) launch.allocations->await_names();
+}
+
+}  // namespace
+
 void Output::end(std::unique_ptr<Launch> launch, const char* incomplete) {
-  // What the launch has made may be getting its name just now.
-  if (launch->site) await_program();
+  // The thread that writes the profile can wait better.
+  if (!config_.trace.empty() || config_.merge_launches) await_names(*launch);
   std::unique_lock<std::mutex> lock(mutex_);
   if (!launch->begun) return;
   if (incomplete == nullptr && launch->on_host) {
@@ -199,6 +210,7 @@ void Output::end(std::unique_ptr<Launch> launch, const char* incomplete) {
   lock.unlock();
   background_.add([this, ended] {
     try {
+      await_names(*ended->launch);
       if (write_profile(*ended->launch, ended->graph, ended->engine, ended->incomplete, 0, ended->process))
         count_profile(!ended->incomplete.empty());
     } catch (const std::exception&) {

@@ -68,6 +68,46 @@ def test_softmax_is_known_by_line_operator_and_tensors(step: list[LaunchProfile]
     assert made == {"aten::div.Tensor", "aten::softmax.int"}
 
 
+def test_the_backward_pass_is_known_by_the_call_in_the_forward_pass(step: list[LaunchProfile]) -> None:
+    expected = {
+        "NllLossBackward0": "loss = functional.cross_entropy(model(words), classes)",
+        "AddmmBackward0": "logits: torch.Tensor = self.classify(mixed.mean(dim=1))",
+        "SoftmaxBackward0": "weights = functional.softmax(likeness / WIDTH**0.5, dim=-1)",
+        "DivBackward0": "weights = functional.softmax(likeness / WIDTH**0.5, dim=-1)",
+        "NativeLayerNormBackward0": "embedded = self.norm(self.table(words))",
+        "EmbeddingBackward0": "embedded = self.norm(self.table(words))",
+    }
+    found: dict[str, set[str]] = {}
+    for profile in step:
+        origin = launched_at(profile.launch)
+        if origin is not None and origin.role == "forward":
+            found.setdefault(origin.operators[0], set()).add(line(origin))
+    assert found.pop("BmmBackward0") == {
+        "likeness = embedded @ embedded.transpose(1, 2)",
+        "mixed = weights @ embedded",
+    }
+    for node, text in expected.items():
+        assert found[node] == {text}
+
+
+def test_sums_of_gradients_are_known_by_the_start_of_the_pass(step: list[LaunchProfile]) -> None:
+    origins = [launched_at(profile.launch) for profile in step]
+    started = [origin for origin in origins if origin and origin.role == "backward"]
+    assert {origin.operators for origin in started} == {("aten::add.Tensor",), ("aten::add_.Tensor",)}
+    assert {line(origin) for origin in started} == {"loss.backward()"}
+
+
+def test_gradients_are_known_by_shape(step: list[LaunchProfile]) -> None:
+    profile = next(
+        each for each in step if "softmax_warp_backward<float, float, float, 5" in each.launch.kernel.name
+    )
+    names = [traffic.object.title for traffic in traffic_of(profile)]
+    assert (
+        "float32[16, 32, 32] of the backward of torch_train.py:30 in Classifier.forward, SoftmaxBackward0"
+        in names
+    )
+
+
 def test_parameters_are_known_by_shape(step: list[LaunchProfile]) -> None:
     profile = next(each for each in step if "layer_norm_kernel" in each.launch.kernel.name)
     shapes = sorted(traffic.object.name for traffic in traffic_of(profile))
@@ -92,10 +132,9 @@ def test_findings_name_operator_line_and_tensors(step: list[LaunchProfile]) -> N
             assert all(
                 re.search(r"\[.*\]|tensor of [\d,]+ bytes", each["name"]) for each in finding["objects"]
             )
-    for finding in findings:
-        for place in finding["launched_at"]:
-            # The threads of the backward pass run no Python.
-            assert place["line"] or place["file"] is None
-    assert any(place["line"] for finding in findings for place in finding["launched_at"])
-    shaped = [finding for finding in findings if any("[" in each["name"] for each in finding["objects"])]
-    assert len(shaped) > len(findings) // 4
+    places = [place for finding in findings for place in finding["launched_at"]]
+    assert all(place["line"] and place["file"] == "/tmp/cuvein/torch_train.py" for place in places)
+    assert {place["role"] for place in places} == {"call", "forward", "backward"}
+    touching = [finding for finding in findings if finding["objects"]]
+    shaped = [finding for finding in touching if all("[" in each["name"] for each in finding["objects"])]
+    assert len(shaped) > 0.9 * len(touching)

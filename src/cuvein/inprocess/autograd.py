@@ -20,7 +20,11 @@ _MOST_NUMBERS = 1 << 16  # remembered
 _MOST_FRAMES = 64
 _MOST_KINDS = 3  # of a gradient, named
 # Where a thread is that waits for the end of a backward pass.
-_ENGINE = ("/torch/autograd/graph.py", "/torch/autograd/__init__.py")
+_ENGINE = (
+    "/torch/autograd/graph.py _engine_run_backward",
+    "/torch/autograd/__init__.py backward",
+    "/torch/autograd/__init__.py grad",
+)
 
 
 def _nothing(*_: object) -> None:
@@ -159,14 +163,17 @@ class Backward:
 
 def _waiting() -> list[tuple[str, str, int]]:
     """Give the frames of the thread that waits for a backward pass, if it is the only one that does."""
-    frames_of_all = sys._current_frames().values()
-    waiting = [frame for frame in frames_of_all if frame.f_code.co_filename.endswith(_ENGINE)]
-    frames: list[tuple[str, str, int]] = []
-    frame: FrameType | None = waiting[0] if len(waiting) == 1 else None
-    while frame is not None and len(frames) < _MOST_FRAMES:
+    waiting = []
+    for frame in sys._current_frames().values():
         code = frame.f_code
-        frames.append((code.co_filename, getattr(code, "co_qualname", code.co_name), frame.f_lineno or 0))
-        frame = frame.f_back
+        if f"{code.co_filename} {code.co_name}".endswith(_ENGINE):
+            waiting.append(frame)
+    frames: list[tuple[str, str, int]] = []
+    caller: FrameType | None = waiting[0] if len(waiting) == 1 else None
+    while caller is not None and len(frames) < _MOST_FRAMES:
+        code = caller.f_code
+        frames.append((code.co_filename, getattr(code, "co_qualname", code.co_name), caller.f_lineno or 0))
+        caller = caller.f_back
     return frames
 
 

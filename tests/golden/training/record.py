@@ -45,10 +45,13 @@ def main() -> int:
         print("record.py:", *faults, sep="\n  ", file=sys.stderr)
         return 1
     options.output.mkdir(parents=True, exist_ok=True)
-    packages = str(Path(sysconfig.get_path("platlib"))).encode()
-    lines = b"".join(encode(profile) for profile in found).replace(
-        packages, b"/usr/lib/python3/dist-packages"
-    )
+    lines = b"".join(encode(profile) for profile in found)
+    for path, neutral in (
+        (sysconfig.get_path("platlib"), "/usr/lib/python3/dist-packages"),
+        (sys.executable, "/usr/bin/python3"),
+        (str(Path(sys.executable).resolve()), "/usr/bin/python3"),
+    ):
+        lines = lines.replace(path.encode(), neutral.encode())
     data = gzip.compress(lines, mtime=0)
     (options.output / "step.jsonl.gz").write_bytes(data)
     print(f"{len(found)} launches, {len(data)} bytes")
