@@ -108,6 +108,11 @@ def test_gradients_are_known_by_shape(step: list[LaunchProfile]) -> None:
     )
 
 
+def test_of_gradients_of_one_size_and_several_shapes_all_are_named(step: list[LaunchProfile]) -> None:
+    names = {traffic.object.name for profile in step for traffic in traffic_of(profile)}
+    assert any(" or " in name and "[16, 32, 64]" in name and "[16, 64, 32]" in name for name in names), names
+
+
 def test_parameters_are_known_by_shape(step: list[LaunchProfile]) -> None:
     profile = next(each for each in step if "layer_norm_kernel" in each.launch.kernel.name)
     shapes = sorted(traffic.object.name for traffic in traffic_of(profile))
@@ -137,4 +142,4 @@ def test_findings_name_operator_line_and_tensors(step: list[LaunchProfile]) -> N
     assert {place["role"] for place in places} == {"call", "forward", "backward"}
     touching = [finding for finding in findings if finding["objects"]]
     shaped = [finding for finding in touching if all("[" in each["name"] for each in finding["objects"])]
-    assert len(shaped) > 0.9 * len(touching)
+    assert len(shaped) > 0.95 * len(touching)
