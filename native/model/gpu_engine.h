@@ -26,8 +26,8 @@ constexpr uint64_t kSitesOffset = 2 << 20;      // kCopies of kSites
 constexpr uint64_t kCountsOffset = 4 << 20;     // as many counts
 constexpr uint64_t kResidentsOffset = 6 << 20;  // kResidents
 constexpr uint64_t kNodesOffset = 7 << 20;      // node keys of the sites
-constexpr uint64_t kCountersOffset = 8 << 20;   // kCopies of kCounters
-constexpr uint64_t kMemoryBytes = 12 << 20;     // all of it
+constexpr uint64_t kCountersOffset = 8 << 20;   // kAllCounters
+constexpr uint64_t kMemoryBytes = 16 << 20;     // all of it
 constexpr unsigned kDirectoryBits = 17;
 constexpr uint32_t kMultiprocessors = 192;  // more than any GPU has
 
@@ -90,7 +90,7 @@ constexpr unsigned kRangeShift = 12;
 constexpr uint32_t kManyAllocations = (1u << kRangeShift) - 1;  // instead of a number + 1
 
 // What the host says of a launch, in pinned host memory.
-struct alignas(128) Parameters {
+struct alignas(64) Parameters {
   uint32_t pc_base;     // low bits of the lowest address of the code
   uint32_t generation;  // 1 to kGenerations
   uint8_t pc_bits;
@@ -106,6 +106,7 @@ struct alignas(128) Parameters {
   uint64_t copies;         // Copies of all warps; 0: there are no asynchronous copies
   uint64_t shared_shadow;  // kSharedBytes >> shared_shift entries for each multiprocessor
 };
+static_assert(sizeof(Parameters) == 64, "the patches fetch all of it");
 
 enum Decision : uint64_t { kUndecided = 0, kDeciding = 1, kOnGpu = 2, kOnHost = 3, kDecisionMask = 3 };
 
@@ -164,10 +165,21 @@ struct Counter {
   unsigned long long key;  // 0: free
   unsigned long long count;
 };
-constexpr uint32_t kCountersBits = 13;  // of a copy
+// Tests have smaller tables, which overflow sooner.
+#ifndef CUVEIN_COUNTERS_BITS
+#define CUVEIN_COUNTERS_BITS 13
+#define CUVEIN_OVERFLOW_BITS 18
+#endif
+constexpr uint32_t kCountersBits = CUVEIN_COUNTERS_BITS;  // of a copy
 constexpr uint32_t kCounters = 1u << kCountersBits;
 constexpr uint32_t kCopies = 32;
-constexpr uint32_t kMostProbes = 64;
+constexpr uint32_t kMostProbes = 16;
+// Behind the copies, one table for all, for what found no counter there.
+constexpr uint32_t kOverflowBits = CUVEIN_OVERFLOW_BITS;
+constexpr uint32_t kOverflow = 1u << kOverflowBits;
+constexpr uint32_t kMostOverflowProbes = 64;
+constexpr uint32_t kAllCounters = kCopies * kCounters + kOverflow;
+static_assert(kCountersOffset + sizeof(Counter) * kAllCounters <= kMemoryBytes);
 
 constexpr uint32_t kHints = 256;
 

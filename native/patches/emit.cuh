@@ -22,7 +22,7 @@ struct Warp {
 };
 
 // False when this launch is not observed.
-__device__ __forceinline__ bool observe(void* userdata, Warp* warp) {
+static __device__ __forceinline__ bool observe(void* userdata, Warp* warp) {
   const uint64_t data = reinterpret_cast<uint64_t>(userdata);
   if (data == 0) return false;
   warp->channel = reinterpret_cast<Channel*>(data & ~(kChannelAlignment - 1));
@@ -32,30 +32,30 @@ __device__ __forceinline__ bool observe(void* userdata, Warp* warp) {
   return true;
 }
 
-__device__ __forceinline__ uint64_t flat_block() {
+static __device__ __forceinline__ uint64_t flat_block() {
   return blockIdx.x +
          static_cast<uint64_t>(gridDim.x) * (blockIdx.y + static_cast<uint64_t>(gridDim.y) * blockIdx.z);
 }
 
-__device__ __forceinline__ uint32_t flat_warp() {
+static __device__ __forceinline__ uint32_t flat_warp() {
   return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / kWarpLanes;
 }
 
 // Tells the kernels of a graph apart.
-__device__ __forceinline__ uint32_t grid_id() {
+static __device__ __forceinline__ uint32_t grid_id() {
   uint64_t id;
   asm("mov.u64 %0, %%gridid;" : "=l"(id));
   return static_cast<uint32_t>(id);
 }
 
-__device__ __forceinline__ uint32_t lowest(uint32_t lanes) { return __ffs(lanes) - 1; }
+static __device__ __forceinline__ uint32_t lowest(uint32_t lanes) { return __ffs(lanes) - 1; }
 
 constexpr uint64_t kNowhere = ~uint64_t{0};
 
 // Reserves the next `bytes` of the ring for the warp and returns where they start; kNowhere when the warp is
 // to end. Waits while the host has not yet given them back; reservations are served in their order, so the
 // oldest always has room.
-__device__ __forceinline__ uint64_t reserve(const Warp& warp, uint32_t bytes) {
+static __device__ __forceinline__ uint64_t reserve(const Warp& warp, uint32_t bytes) {
   unsigned long long position = 0;
   const uint32_t leader = lowest(warp.active);
   if (warp.lane == leader) {
@@ -80,7 +80,7 @@ __device__ __forceinline__ uint64_t reserve(const Warp& warp, uint32_t bytes) {
   return __shfl_sync(warp.active, position, leader);
 }
 
-__device__ __forceinline__ uint8_t* place(const Warp& warp, uint64_t position) {
+static __device__ __forceinline__ uint8_t* place(const Warp& warp, uint64_t position) {
   return warp.channel->ring + (position & warp.channel->mask);
 }
 
@@ -94,8 +94,9 @@ struct Head {
 };
 
 // Writes the header as three 16-byte words, side by side where there are lanes enough.
-__device__ __forceinline__ void write_header(const Warp& warp, uint64_t position, uint32_t bytes,
-                                             const Head& head, uint32_t pc, uint64_t address, int64_t value) {
+static __device__ __forceinline__ void write_header(const Warp& warp, uint64_t position, uint32_t bytes,
+                                                    const Head& head, uint32_t pc, uint64_t address,
+                                                    int64_t value) {
   const uint64_t block = flat_block();
   const uint32_t rank = __popc(warp.active & ((1u << warp.lane) - 1));
   const uint32_t step = __popc(warp.active);
@@ -128,9 +129,9 @@ __device__ __forceinline__ void write_header(const Warp& warp, uint64_t position
 // What every emitter returns is for the patch to return.
 
 // A record about the warp as a whole, or about memory described by one address.
-__device__ __forceinline__ SanitizerPatchResult emit(const Warp& warp, RecordKind kind, uint64_t pc,
-                                                     uint64_t address, int64_t value,
-                                                     Space space = Space::kGlobal) {
+static __device__ __forceinline__ SanitizerPatchResult emit(const Warp& warp, RecordKind kind, uint64_t pc,
+                                                            uint64_t address, int64_t value,
+                                                            Space space = Space::kGlobal) {
   const uint64_t position = reserve(warp, sizeof(RecordHeader));
   if (position == kNowhere) return SANITIZER_PATCH_ERROR;
   write_header(warp, position, sizeof(RecordHeader),
@@ -149,9 +150,9 @@ struct Access {
 // One access of the warp's active lanes. `lane_size` counts with kRecordFlagLaneSizes only. Offsets in shared
 // and local memory have 32 bits, which makes the search for the form of the addresses cheaper.
 template <bool kWide>
-__device__ __forceinline__ SanitizerPatchResult emit_access(const Warp& warp, const Access& access,
-                                                            uint64_t pc, uint64_t address,
-                                                            uint32_t lane_size = 0) {
+static __device__ __forceinline__ SanitizerPatchResult emit_access(const Warp& warp, const Access& access,
+                                                                   uint64_t pc, uint64_t address,
+                                                                   uint32_t lane_size = 0) {
   const uint32_t first = lowest(warp.active);
   const uint32_t others = warp.active & (warp.active - 1);
   const uint32_t distance = warp.lane - first;

@@ -1,5 +1,5 @@
-// Counting: tables in device memory, several copies so that few multiprocessors meet at one, and their way to
-// the host.
+// Counting: tables in device memory, several copies so that few multiprocessors meet at one, a larger one for
+// what finds no place there, and their way to the host.
 #pragma once
 
 #include "patches/gpu_group.cuh"
@@ -58,6 +58,23 @@ CUVEIN_SLOW bool claim_counter(Group group, uint32_t number, uint64_t key) {
   return before == 0 || before == key;
 }
 
+// Adds what found no counter in the copy. One lane's.
+CUVEIN_SLOW void add_elsewhere(Group group, uint64_t key, uint64_t count) {
+  Counter* const table = group.counters();
+  uint32_t at = mix_key(key) >> (32 - kOverflowBits);
+#pragma unroll 1
+  for (uint32_t probe = 0; probe < kMostOverflowProbes; ++probe) {
+    const uint32_t number = kCopies * kCounters + at;
+    const unsigned long long found = table[number].key;
+    if (found == key || (found == 0 && claim_counter(group, number, key))) {
+      atomicAdd(&table[number].count, static_cast<unsigned long long>(count));
+      return;
+    }
+    at = (at + 1) & (kOverflow - 1);
+  }
+  spill(group, key, count);
+}
+
 // Adds one lane's count.
 CUVEIN_FAST void add(const Group& group, uint32_t copy, uint64_t key, uint64_t count) {
   Counter* const table = group.counters();
@@ -72,7 +89,7 @@ CUVEIN_FAST void add(const Group& group, uint32_t copy, uint64_t key, uint64_t c
     }
     at = (at + 1) & (kCounters - 1);
   }
-  spill(group, key, count);
+  add_elsewhere(group, key, count);
 }
 
 // Sends every count and empties the tables. Called by the lanes of the last warp of the launch.

@@ -11,9 +11,12 @@
 #include "emulated.h"
 #else
 
-// Slow paths are calls, so that their registers and their stack do not burden the others.
-#define CUVEIN_SLOW __device__ __noinline__
-#define CUVEIN_FAST __device__ __forceinline__
+// Slow paths are calls, so that their registers and their stack do not burden the others. All functions are
+// static: of others there would be copies that nobody calls, and the stack that each thread of the GPU is
+// given for patches is the sum of what all functions of a fatbin need.
+#define CUVEIN_SLOW [[maybe_unused]] static __device__ __noinline__
+#define CUVEIN_FAST [[maybe_unused]] static __device__ __forceinline__
+#define CUVEIN_METHOD __device__ __forceinline__
 
 namespace cuvein {
 namespace gpu {
@@ -161,6 +164,22 @@ CUVEIN_FAST T fresh(const T* at) {
 template <typename T>
 CUVEIN_FAST void publish(T* at, T value) {
   *const_cast<volatile T*>(at) = value;
+}
+
+// Memory of the host is a microsecond away or more, so all is asked for before any of it is there.
+template <typename T>
+CUVEIN_FAST T fetch(const T* from) {
+  static_assert(sizeof(T) % sizeof(Quad) == 0);
+  union {
+    Quad quads[sizeof(T) / sizeof(Quad)];
+    T value;
+  };
+#pragma unroll
+  for (uint32_t i = 0; i < sizeof(T) / sizeof(Quad); ++i)
+    asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(quads[i].x), "=r"(quads[i].y), "=r"(quads[i].z), "=r"(quads[i].w)
+                 : "l"(reinterpret_cast<const Quad*>(from) + i));
+  return value;
 }
 
 CUVEIN_FAST void write_ring(uint8_t* at, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {

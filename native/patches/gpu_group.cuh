@@ -13,24 +13,24 @@ struct Group {
   uint32_t active;
   uint32_t lane;
 
-  CUVEIN_FAST uint64_t base() const { return data & ~(kChannelAlignment - 1); }
-  CUVEIN_FAST Channel* channel() const { return in_global<Channel>(base()); }
-  CUVEIN_FAST uint32_t slot() const { return static_cast<uint32_t>(data & kSlotMask); }
-  CUVEIN_FAST Engine* engine() const { return at<Engine>(kEngineOffset); }
-  CUVEIN_FAST State* state() const { return at<State>(kStatesOffset) + slot() % kStates; }
+  CUVEIN_METHOD uint64_t base() const { return data & ~(kChannelAlignment - 1); }
+  CUVEIN_METHOD Channel* channel() const { return in_global<Channel>(base()); }
+  CUVEIN_METHOD uint32_t slot() const { return static_cast<uint32_t>(data & kSlotMask); }
+  CUVEIN_METHOD Engine* engine() const { return at<Engine>(kEngineOffset); }
+  CUVEIN_METHOD State* state() const { return at<State>(kStatesOffset) + slot() % kStates; }
   template <typename T>
-  CUVEIN_FAST T* at(uint64_t offset) const {
+  CUVEIN_METHOD T* at(uint64_t offset) const {
     return in_global<T>(base() + offset);
   }
-  CUVEIN_FAST uint32_t* hints() const { return at<uint32_t>(kHintsOffset); }
-  CUVEIN_FAST Range* ranges() const { return at<Range>(kRangesOffset); }
-  CUVEIN_FAST unsigned long long* block_keys() const { return at<unsigned long long>(kKeysOffset); }
-  CUVEIN_FAST unsigned long long* directory() const { return at<unsigned long long>(kDirectoryOffset); }
-  CUVEIN_FAST Counter* counters() const { return at<Counter>(kCountersOffset); }
-  CUVEIN_FAST uint32_t first() const { return __ffs(active) - 1; }
-  CUVEIN_FAST uint32_t count() const { return __popc(active); }
-  CUVEIN_FAST uint32_t rank() const { return __popc(active & ((1u << lane) - 1)); }
-  CUVEIN_FAST bool leads() const { return lane == first(); }
+  CUVEIN_METHOD uint32_t* hints() const { return at<uint32_t>(kHintsOffset); }
+  CUVEIN_METHOD Range* ranges() const { return at<Range>(kRangesOffset); }
+  CUVEIN_METHOD unsigned long long* block_keys() const { return at<unsigned long long>(kKeysOffset); }
+  CUVEIN_METHOD unsigned long long* directory() const { return at<unsigned long long>(kDirectoryOffset); }
+  CUVEIN_METHOD Counter* counters() const { return at<Counter>(kCountersOffset); }
+  CUVEIN_METHOD uint32_t first() const { return __ffs(active) - 1; }
+  CUVEIN_METHOD uint32_t count() const { return __popc(active); }
+  CUVEIN_METHOD uint32_t rank() const { return __popc(active & ((1u << lane) - 1)); }
+  CUVEIN_METHOD bool leads() const { return lane == first(); }
 };
 
 CUVEIN_FAST uint32_t below(uint32_t lane) { return (1u << lane) - 1; }

@@ -50,32 +50,31 @@ CUVEIN_SLOW uint32_t place_of_description(Group group) {
 // Fills in the state of a launch whose warps have not seen it. One lane.
 CUVEIN_SLOW void describe(Group group, uint32_t place) {
   Engine* engine = group.engine();
-  const Parameters* given = engine->parameters + place;
-  const uint64_t version = fresh(&given->range_version);
-  const uint32_t ranges = fresh(&given->range_count);
+  const Parameters given = fetch(engine->parameters + place);
+  const uint64_t version = given.range_version;
+  const uint32_t ranges = given.range_count;
   if (engine->range_version != version) {
-    const Range* from = fresh(&given->ranges);
 #pragma unroll 8
     for (uint32_t i = 0; i < ranges; ++i) {
-      group.ranges()[i].first = fresh(&from[i].first);
-      group.ranges()[i].extent = fresh(&from[i].extent);
+      group.ranges()[i].first = fresh(&given.ranges[i].first);
+      group.ranges()[i].extent = fresh(&given.ranges[i].extent);
     }
     engine->range_version = version;
   }
   State state = {};
-  state.pc_base = fresh(&given->pc_base);
-  state.fixed = static_cast<uint64_t>(fresh(&given->generation)) << kGenerationShift;
-  const uint32_t pc_bits = fresh(&given->pc_bits);
+  state.pc_base = given.pc_base;
+  state.fixed = static_cast<uint64_t>(given.generation) << kGenerationShift;
+  const uint32_t pc_bits = given.pc_bits;
   state.pc_limit = 1u << pc_bits;
-  state.synchronises = fresh(&given->synchronises);
-  state.global_shift = fresh(&given->global_shift);
-  state.shared_shift = fresh(&given->shared_shift);
+  state.synchronises = given.synchronises;
+  state.global_shift = given.global_shift;
+  state.shared_shift = given.shared_shift;
   state.blocks = static_cast<uint64_t>(gridDim.x) * gridDim.y * gridDim.z;
   state.threads = threads_of_block();
   state.range_count = ranges;
-  state.shared_shadow = fresh(&given->shared_shadow);
+  state.shared_shadow = given.shared_shadow;
   uint64_t numbers = state.blocks;
-  for (uint32_t i = 0; i < 3; ++i) state.cluster[i] = fresh(&given->cluster[i]);
+  for (uint32_t i = 0; i < 3; ++i) state.cluster[i] = given.cluster[i];
   const uint32_t cluster = state.cluster[0] * state.cluster[1] * state.cluster[2];
   if (cluster > 1) {
     state.cluster_bits = bits_for(cluster);
@@ -84,7 +83,7 @@ CUVEIN_SLOW void describe(Group group, uint32_t place) {
   state.block_shift = kGenerationShift - bits_for(numbers);
   state.clock_shift = kInstructionShift + pc_bits;
   uint32_t clock_bits = 0;
-  state.copies = fresh(&given->copies);
+  state.copies = given.copies;
   if ((state.synchronises != 0 || state.copies != 0) && state.block_shift > state.clock_shift) {
     clock_bits = state.block_shift - state.clock_shift;
     if (clock_bits > 31) clock_bits = 31;
@@ -95,15 +94,15 @@ CUVEIN_SLOW void describe(Group group, uint32_t place) {
   uint32_t copies = 1;
   while (copies < kCopies && copies * 8 < state.blocks) copies *= 2;
   state.copy_mask = copies - 1;
-  const bool keeps_shared = fresh(&given->shared) != 0;
+  const bool keeps_shared = given.shared != 0;
   const uint32_t shared = shared_bytes() + kReservedShared;
   const uint32_t unit = (1u << state.shared_shift) - 1;
   state.shared_stride = keeps_shared ? (shared + unit) >> state.shared_shift : 0;
   uint32_t resident = kSharedBytes / shared;
   if (resident > kBlocksPerMultiprocessor) resident = kBlocksPerMultiprocessor;
   state.blocks_per_multiprocessor = resident == 0 ? 1 : resident;
-  state.local = fresh(&given->local);
-  state.local_shift = fresh(&given->local_shift);
+  state.local = given.local;
+  state.local_shift = given.local_shift;
   if (!keeps_shared && state.synchronises == 0 && state.local == 0) state.blocks_per_multiprocessor = 0;
   state.grid = grid_of_launch();
   state.place = place;

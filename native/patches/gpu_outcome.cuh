@@ -93,7 +93,7 @@ CUVEIN_SLOW void fold_sites(Group group) {
   Engine* engine = group.engine();
   const uint32_t used = fresh(&engine->used_sites);
   for (uint32_t i = group.rank(); i < used; i += group.count()) {
-    const uint32_t number = fresh(&engine->used[kCopies * kCounters + i]);
+    const uint32_t number = fresh(&engine->used[kAllCounters + i]);
     Site* site = site_at(group.data, number);
     const uint64_t node = fresh(site_node(group.data, number));
     for (uint32_t way = 0; way < kSiteWays; ++way) {

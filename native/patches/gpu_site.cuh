@@ -60,7 +60,7 @@ CUVEIN_SLOW void make_site(Group group, uint64_t node, uint64_t first, uint32_t 
   publish(&site->extent, extent);
   publish(&site->first, first);
   Engine* engine = group.engine();
-  publish(engine->used + kCopies * kCounters + atomicAdd(&engine->used_sites, 1u), number);
+  publish(engine->used + kAllCounters + atomicAdd(&engine->used_sites, 1u), number);
   __threadfence();
   publish(&site->tag_of_window, group.slot() + 1);
   publish(&site->tag, tag);

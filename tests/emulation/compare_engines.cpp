@@ -89,7 +89,7 @@ struct Device {
     engine->warps = zeroed<gpu::Warp>(places * gpu::kWarpsPerBlock);
     copies = zeroed<gpu::Copies>(places * gpu::kWarpsPerBlock);
     engine->locks = zeroed<uint32_t>(gpu::kMultiprocessors);
-    engine->used = zeroed<uint32_t>(size_t{gpu::kCopies} * (gpu::kCounters + gpu::kSites));
+    engine->used = zeroed<uint32_t>(size_t{gpu::kAllCounters} + gpu::kCopies * gpu::kSites);
     shared_shadow = zeroed<uint64_t>(size_t{gpu::kMultiprocessors} * gpu::kSharedBytes);
   }
 

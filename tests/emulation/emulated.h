@@ -16,6 +16,7 @@
 
 #define CUVEIN_SLOW __attribute__((noinline)) inline
 #define CUVEIN_FAST inline
+#define CUVEIN_METHOD inline
 
 struct Dim3 {
   uint32_t x = 1, y = 1, z = 1;
@@ -261,6 +262,10 @@ T* in_global(T* pointer) {
 }
 inline void pause() { emulated::Warp::instance().yield(); }
 
+template <typename T>
+T fetch(const T* from) {
+  return *from;
+}
 template <typename T>
 T fresh(const T* at) {
   return *const_cast<const volatile T*>(at);

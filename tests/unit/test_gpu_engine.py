@@ -18,13 +18,14 @@ EMULATION = ROOT / "tests" / "emulation"
 NATIVE = ROOT / "native"
 
 
-def compiled(folder: Path, source: str, *others: Path) -> str:
+def compiled(folder: Path, source: str, *others: Path, defines: tuple[str, ...] = ()) -> str:
     """A program of the emulation."""
     compiler = shutil.which("c++")
     if compiler is None:
         pytest.skip("there is no C++ compiler (c++) to compile the emulation with")
     program = folder / "program"
     command = [compiler, "-std=c++17", "-O1", "-Wno-unknown-pragmas", "-DCUVEIN_EMULATED", "-pthread"]
+    command += [f"-D{define}" for define in defines]
     includes = [f"-I{path}" for path in (EMULATION, NATIVE, folder)]
     done = subprocess.run(
         [*command, *includes, EMULATION / source, *others, "-o", program],
@@ -36,14 +37,17 @@ def compiled(folder: Path, source: str, *others: Path) -> str:
     return str(program)
 
 
-@pytest.fixture(scope="module")
-def compare_engines(tmp_path_factory: pytest.TempPathFactory) -> str:
+def comparing(folder: Path, *defines: str) -> str:
     """The comparing program, compiled."""
-    folder = tmp_path_factory.mktemp("emulation")
     generator = NATIVE / "model" / "generate_vocabulary.py"
     vocabulary = ROOT / "src" / "cuvein" / "vocabulary.py"
     subprocess.run([sys.executable, generator, vocabulary, folder / "model" / "vocabulary.h"], check=True)
-    return compiled(folder, "compare_engines.cpp", *NATIVE.glob("analyzer/*.cpp"))
+    return compiled(folder, "compare_engines.cpp", *NATIVE.glob("analyzer/*.cpp"), defines=defines)
+
+
+@pytest.fixture(scope="module")
+def compare_engines(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return comparing(tmp_path_factory.mktemp("emulation"))
 
 
 @pytest.mark.parametrize("first_seed", [1, 1001, 2001])
@@ -53,6 +57,12 @@ def test_emulated_gpu_engine_agrees_with_the_host_engine(compare_engines: str, f
         [compare_engines, str(first_seed), str(launches)], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (0, f"{launches} launches agree\n"), done.stderr
+
+
+def test_counts_that_find_no_place_in_the_tables_are_not_lost(tmp_path: Path) -> None:
+    program = comparing(tmp_path, "CUVEIN_COUNTERS_BITS=3", "CUVEIN_OVERFLOW_BITS=6")
+    done = subprocess.run([program, "3001", "60"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "60 launches agree\n"), done.stderr
 
 
 def test_comparison_notices_what_differs(compare_engines: str) -> None:
