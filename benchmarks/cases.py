@@ -149,6 +149,7 @@ def observe(case: Case, folder: Path) -> dict[str, Any]:
             "--quiet",
             "--kernel-name",
             case.kernel,
+            engine="host",  # the one that says which barriers could go
             timeout=300,
         )
         if (run.outcome.status, run.outcome.stdout) != (0, b"ok\n"):

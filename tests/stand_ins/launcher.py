@@ -72,7 +72,7 @@ for number, incomplete in enumerate(scenario.get("profiles", []), 1):
         {"name": n, "mangled": n, "launches": l, "selected": s} for n, l, s in scenario.get("kernels", [])
     ],
     "profiles": len(scenario.get("profiles", [])), "problems": scenario.get("problems", []), "trace": trace,
-    **({"incomplete": scenario["incomplete"]} if "incomplete" in scenario else {}),
+    **{key: scenario[key] for key in ("incomplete", "host_engine") if key in scenario},
 }))
 pathlib.Path(os.environ["SEEN"]).write_text(json.dumps(configuration)) if "SEEN" in os.environ else None
 """

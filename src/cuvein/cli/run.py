@@ -171,7 +171,7 @@ def run(
         Engine,
         typer.Option(
             help="Where accesses are analysed: by the host, or on the GPU where that is exact (the host does "
-            "the other launches). auto is host for now.",
+            "the other launches). auto is host for a trace, which needs records, and gpu without.",
             rich_help_panel=_ENGINE,
         ),
     ] = Engine.AUTO,
@@ -237,7 +237,7 @@ def run(
         force=force,
         trace=trace,
         profile=not no_profile,
-        on_gpu=engine is Engine.GPU,
+        on_gpu=engine is Engine.GPU or (engine is Engine.AUTO and trace is None),
         call_sites=call_sites,
         merge_launches=merge_launches,
         workers=workers,

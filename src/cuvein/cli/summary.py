@@ -123,6 +123,8 @@ def _profiled(told: Told, result: Result, kernels: list[KernelSeen]) -> None:
         told.say(f"  {_times(kernel.selected):>8}  {kernel.name}")
     if len(matched) > _MOST_KERNELS:
         told.say(f"  and {_count(len(matched) - _MOST_KERNELS, 'kernel')} more")
+    for reason, launches in outcome.left_to_host.items():
+        told.say(f"the GPU engine left {_count(launches, 'launch')} to the host engine: {reason}")
     running = sum(process.running for process in outcome.processes)
     if running:
         told.say(f"{_processes(running)} still running; what they profile will be added")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,6 +61,15 @@ class Outcome:
     def incomplete(self) -> list[tuple[Path, str]]:
         """Profiles that lack something, and what."""
         return [pair for process in self.processes for pair in process.incomplete]
+
+    @property
+    def left_to_host(self) -> dict[str, int]:
+        """Launches that the GPU engine was asked to analyse and the host engine analysed, by the reason."""
+        launches: Counter[str] = Counter()
+        for process in self.processes:
+            for left in process.summary.host_engine:
+                launches[left.reason] += left.launches
+        return dict(launches)
 
     @property
     def cut_off(self) -> list[ProcessFolder]:

@@ -141,7 +141,45 @@ def test_options_reach_the_monitor(cuvein: Cuvein) -> None:
     assert seen["output"] == str(cuvein.folder / "out")
     assert (seen["launch_skip"], seen["launch_count"], seen["profile_from_start"]) == (2, 5, False)
     assert (seen["nvtx_include"], seen["workers"], seen["ring_bytes"]) == (["a", "b"], 3, 8 << 20)
-    assert (seen["engine"], seen["trace"], seen["kernel_name"]) == ("host", None, None)
+    assert (seen["engine"], seen["trace"], seen["kernel_name"]) == ("gpu", None, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "engine"),
+    [
+        ([], "gpu"),
+        (["--engine", "auto"], "gpu"),
+        (["--engine", "gpu"], "gpu"),
+        (["--engine", "host"], "host"),
+        (["--trace", "t"], "host"),
+        (["--engine", "auto", "--trace", "t"], "host"),
+    ],
+)
+def test_a_trace_needs_the_host_engine(cuvein: Cuvein, words: list[str], engine: str) -> None:
+    done = cuvein.run(
+        "run",
+        *words,
+        "--",
+        *cuvein.program(PROGRAM_WITH_CUDA),
+        scenario={"profiles": [None], "kernels": [["k", 1, 1]]},
+        env={"SEEN": str(cuvein.folder / "seen")},
+    )
+    assert done.returncode == 0
+    assert json.loads((cuvein.folder / "seen").read_text())["engine"] == engine
+
+
+def test_launches_that_the_gpu_engine_left_are_told_with_the_reason(cuvein: Cuvein) -> None:
+    left = [
+        {"reason": "its memory did not suffice", "launches": 2},
+        {"reason": "another kernel was running on it", "launches": 1},
+    ]
+    scenario = {"profiles": [None] * 4, "kernels": [["k", 4, 4]], "host_engine": left}
+    done = cuvein.run("run", "--", *cuvein.program(PROGRAM_WITH_CUDA), scenario=scenario)
+    assert done.returncode == 0
+    told = "cuvein: the GPU engine left {} to the host engine: {}"
+    lines = done.stderr.decode().splitlines()
+    assert told.format("2 launches", "its memory did not suffice") in lines
+    assert told.format("1 launch", "another kernel was running on it") in lines
 
 
 def test_trace_only_keeps_no_folder(cuvein: Cuvein) -> None:
