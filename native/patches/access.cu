@@ -22,13 +22,23 @@ __device__ __forceinline__ bool classify(uint32_t flags, AccessType* type) {
 // the same.
 __device__ __forceinline__ uint32_t moved_shift(uint32_t used) { return 32 - __clz(used - 1); }
 
+// Code for GPUs with clusters puts the block's rank in its cluster above the offset in its shared memory.
+// These instructions reach no other block's.
+constexpr uint32_t kSharedWindow = (1u << 24) - 1;
+
+template <Space kSpace>
+__device__ __forceinline__ uint64_t place_in_block(void* address) {
+  const uint64_t place = reinterpret_cast<uint64_t>(address);
+  return kSpace == Space::kShared ? place & kSharedWindow : place;
+}
+
 template <Space kSpace>
 __device__ __forceinline__ SanitizerPatchResult access(void* userdata, uint64_t pc, void* address,
                                                        uint32_t size, uint32_t flags) {
   Warp warp;
   Access what{kSpace, AccessType::kRead, 0, 1u << moved_shift(size)};
   if (!observe(userdata, &warp) || !classify(flags, &what.type)) return SANITIZER_PATCH_SUCCESS;
-  return emit_access < kSpace == Space::kGlobal > (warp, what, pc, reinterpret_cast<uint64_t>(address));
+  return emit_access < kSpace == Space::kGlobal > (warp, what, pc, place_in_block<kSpace>(address));
 }
 
 }  // namespace
@@ -63,7 +73,7 @@ CUVEIN_PATCH cuvein_matrix(void* userdata, uint64_t pc, uint32_t address, uint32
   what.flags |= cuvein::kRecordFlagMatrix;
   if (count < 4) warp.active &= (1u << (8 * count)) - 1;
   if ((warp.active >> warp.lane & 1) == 0) return SANITIZER_PATCH_SUCCESS;
-  return cuvein::emit_access<false>(warp, what, pc, address);
+  return cuvein::emit_access<false>(warp, what, pc, address & cuvein::kSharedWindow);
 }
 
 // An asynchronous copy reads global memory (only the bytes that are not filled with zeros) and writes shared
@@ -82,5 +92,5 @@ CUVEIN_PATCH cuvein_copy(void* userdata, uint64_t pc, void* source, uint32_t tar
   }
   __syncwarp(warp.active);
   const cuvein::Access what{Space::kShared, AccessType::kWrite, cuvein::kRecordFlagAsync, size};
-  return cuvein::emit_access<false>(warp, what, pc + 1, target);
+  return cuvein::emit_access<false>(warp, what, pc + 1, target & cuvein::kSharedWindow);
 }

@@ -109,7 +109,7 @@ namespace {
 template <Space kSpace>
 CUVEIN_FAST SanitizerPatchResult go(void* userdata, uint64_t pc, void* at, uint32_t size, uint32_t flags) {
   using cuvein::gpu::Left;
-  uint64_t data = reinterpret_cast<uint64_t>(userdata), rest = reinterpret_cast<uint64_t>(at);
+  uint64_t data = reinterpret_cast<uint64_t>(userdata), rest = cuvein::place_in_block<kSpace>(at);
   const uint32_t active = cuvein::gpu::active_lanes();
   const uint32_t where = static_cast<uint32_t>(pc) + static_cast<uint32_t>(kSpace);
   uint32_t left = static_cast<uint32_t>(cuvein::gpu::analyse_known<kSpace>(&data, active, where, &rest));
@@ -158,7 +158,7 @@ CUVEIN_PATCH cuvein_matrix(void* userdata, uint64_t pc, uint32_t address, uint32
   if (engine == Engines::kGpu) {
     if (count < 4) group.active &= (1u << (8 * count)) - 1;
     if (group.active >> group.lane & 1)
-      cuvein::gpu::analyse_access<Space::kShared>(group, pc, address, size, flags);
+      cuvein::gpu::analyse_access<Space::kShared>(group, pc, address & cuvein::kSharedWindow, size, flags);
   }
   return SANITIZER_PATCH_SUCCESS;
 }
@@ -182,6 +182,6 @@ CUVEIN_PATCH cuvein_copy(void* userdata, uint64_t pc, void* source, uint32_t tar
   }
   __syncwarp(group.active);
   const cuvein::gpu::Access access{AccessType::kWrite, true, cuvein::moved_shift(size)};
-  cuvein::gpu::analyse<Space::kShared>(group, access, pc, target);
+  cuvein::gpu::analyse<Space::kShared>(group, access, pc, target & cuvein::kSharedWindow);
   return SANITIZER_PATCH_SUCCESS;
 }

@@ -30,6 +30,7 @@ INVARIANT: list[tuple[str, ...]] = [
     ("transpose", "64"),
     ("async_copy", "8", "8"),
     ("bank_stride",),
+    ("cluster_shared", "6"),
     ("copy_stride", "32"),
     ("early_exit", "1000"),
     ("early_exit", "100000"),
