@@ -166,7 +166,8 @@ CUVEIN_FAST void publish(T* at, T value) {
   *const_cast<volatile T*>(at) = value;
 }
 
-// Memory of the host is a microsecond away or more, so all is asked for before any of it is there.
+// Memory is far away, that of the host a microsecond or more: all is asked for before any of it is there.
+// Past the cache of the multiprocessor.
 template <typename T>
 CUVEIN_FAST T fetch(const T* from) {
   static_assert(sizeof(T) % sizeof(Quad) == 0);

@@ -8,9 +8,16 @@ namespace gpu {
 
 CUVEIN_FAST uint64_t wide(uint32_t low, uint32_t high) { return static_cast<uint64_t>(high) << 32 | low; }
 
-// Which site of the table belongs to an instruction.
+// Tables of sites that the launch uses. Where there are few blocks few multiprocessors meet at one, and a
+// single warp moves at the end what was counted at all of them.
+CUVEIN_FAST uint32_t tables_of_sites() {
+  const uint32_t blocks = gridDim.x * gridDim.y * gridDim.z;
+  return blocks >= 512 ? kCopies : blocks > 32 ? 8 : 2;
+}
+
+// Which site of the tables belongs to an instruction.
 CUVEIN_FAST uint32_t site_of(uint32_t multiprocessor, uint32_t where, uint32_t tag) {
-  return multiprocessor % kCopies * kSites + (where >> 4 ^ where << 9 ^ tag) % kSites;
+  return (multiprocessor & (tables_of_sites() - 1)) * kSites + (where >> 4 ^ where << 9 ^ tag) % kSites;
 }
 template <typename T>
 CUVEIN_FAST T* at_base(uint64_t base, uint64_t offset, uint32_t number) {
@@ -88,6 +95,10 @@ CUVEIN_SLOW void count_outcome(Group group, uint64_t node, uint64_t key, uint64_
   }
 }
 
+struct alignas(16) Ways {
+  unsigned long long of[kSiteWays];
+};
+
 // Moves what was counted at the sites to the tables, and frees the sites. By the last warp of the launch.
 CUVEIN_SLOW void fold_sites(Group group) {
   Engine* engine = group.engine();
@@ -95,18 +106,19 @@ CUVEIN_SLOW void fold_sites(Group group) {
   for (uint32_t i = group.rank(); i < used; i += group.count()) {
     const uint32_t number = fresh(&engine->used[kAllCounters + i]);
     Site* site = site_at(group.data, number);
+    unsigned long long* counts = site_counts(group.data, number);
     const uint64_t node = fresh(site_node(group.data, number));
+    const Ways keys = fetch(reinterpret_cast<const Ways*>(site->keys));
+    const Ways times = fetch(reinterpret_cast<const Ways*>(counts));
+#pragma unroll
     for (uint32_t way = 0; way < kSiteWays; ++way) {
-      const uint64_t key = fresh(&site->keys[way]);
-      unsigned long long* count = site_counts(group.data, number) + way;
-      if (key == 0) break;
-      count_outcome(group, node, key, fresh(count));
-      publish(count, 0ull);
+      if (keys.of[way] == 0) continue;
+      count_outcome(group, node, keys.of[way], times.of[way]);
+      publish(counts + way, 0ull);
       publish(&site->keys[way], 0ull);
     }
     publish(&site->tag_of_window, 0u);
     publish(&site->where, 0u);
-    __threadfence();
     publish(&site->tag, 0u);
   }
   __syncwarp(group.active);
