@@ -62,8 +62,9 @@ VARIABLE: list[tuple[tuple[str, ...], float]] = [
     (("matmul", "256"), 0.001),
     (("histogram", "256"), 0.001),
     (("accumulate", "50"), 0.001),
-    # With few rows the plain program's own runs differ by tens of percent; with many that evens out.
-    (("half_rows", "32768", "512"), 0.001),
+    # With few rows the plain program's own runs differ by tens of percent; with many that evens out, to
+    # 0.0008 with nothing else on the GPU and 0.0017 beside other tests.
+    (("half_rows", "32768", "512"), 0.003),
 ]
 
 
