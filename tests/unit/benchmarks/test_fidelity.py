@@ -99,14 +99,19 @@ def test_other_launches_are_not_compared(counters):
 
 
 def test_result_is_made_of_what_was_counted(tmp_path, capsys):
-    good = {"name": "a/b", "command": "b 1", "cuvein": {"host": [seen(sums())]}, "ncu": [counted(sums())]}
-    bad = {**good, "name": "a/c", "ncu": []}
-    raw = {"machine": {}, "seconds": 1, "failed": ["a/d: no"], "programs": [good, bad]}
+    good = {
+        "name": "micro/b",
+        "command": "b 1",
+        "cuvein": {"host": [seen(sums())]},
+        "ncu": [counted(sums())],
+    }
+    bad = {**good, "name": "rodinia/c", "ncu": []}
+    raw = {"machine": {}, "seconds": 1, "failed": ["a/d: no"], "programs": [bad, good]}
     (tmp_path / "raw.json").write_text(json.dumps(raw))
     assert fidelity.judge(json.loads((tmp_path / "raw.json").read_text()), tmp_path / "x.json") == 1
     written = json.loads((tmp_path / "x.json").read_text())
     assert written["failed"][0] == "a/d: no"
-    assert "a/c: the runs did not launch the same grids (launches: host 1, ncu 0)" in written["failed"]
+    assert "rodinia/c: the runs did not launch the same grids (launches: host 1, ncu 0)" in written["failed"]
     assert written["summary"]["kernels_within_goal"] == 1
     assert written["programs"][0]["kernels"][0]["quantities"]["global load requests"]["hardware"] == 16
     assert "1 of 1 kernels" in capsys.readouterr().out
@@ -161,12 +166,18 @@ def test_programs_run_under_both_and_what_fails_does_not_stop_the_rest(tmp_path,
 
 def test_several_runs_are_taken_together():
     first = {
-        "machine": {"gpu": "a"},
+        "machine": {"gpu": "a", "commit": "1"},
         "seconds": 1.5,
         "failed": ["x: late", "y: no"],
-        "programs": [{"name": "z"}],
+        "programs": [{"name": "z"}, {"name": "x"}],
     }
-    second = {"machine": {"gpu": "b"}, "seconds": 2, "failed": [], "programs": [{"name": "x"}]}
+    second = {
+        "machine": {"gpu": "b", "commit": "2"},
+        "seconds": 2,
+        "failed": [],
+        "programs": [{"name": "x"}],
+    }
     raw = fidelity.together([first, second])
-    assert (raw["machine"], raw["seconds"], raw["failed"]) == ({"gpu": "a"}, 3.5, ["y: no"])
-    assert [program["name"] for program in raw["programs"]] == ["z", "x"]
+    assert (raw["machine"], raw["seconds"], raw["failed"]) == (second["machine"], 3.5, ["y: no"])
+    # What was counted at another commit than the last run's says so.
+    assert raw["programs"] == [{"name": "z", "commit": "1"}, {"name": "x"}]
