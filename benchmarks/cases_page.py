@@ -279,7 +279,7 @@ changes. *Predicted* is what the findings
 of that pattern say a fix removes, at most; *measured* is the difference between the variants by hardware
 counters (Nsight Compute {ncu_version}), and *of all* its share of what `before` does. *Speed* is the
 kernel's cycles before over after, means of {runs} runs. {gpu}, driver {driver}, nvcc {nvcc_version}, cuvein
-{cuvein_version} at commit `{commit}`, {date}.
+{cuvein_version}; last measured {date} at commit `{commit}`, and a case that was measured at others says so.
 """
 
 _IDLE = """
