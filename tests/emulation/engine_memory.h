@@ -1,0 +1,106 @@
+// The memory of a GPU engine as the host makes it, and the ring that its counts leave by.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "analyzer/aggregate.h"
+#include "emulated.h"
+
+namespace cuvein {
+namespace comparison {
+
+constexpr uint64_t kRing = 8 << 20;
+constexpr uint32_t kPages = 256;
+
+template <typename T>
+T* zeroed(size_t count) {
+  void* memory = mmap(nullptr, count * sizeof(T) + gpu::kPageBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) std::abort();
+  const uint64_t address = reinterpret_cast<uint64_t>(memory);
+  return reinterpret_cast<T*>((address + gpu::kPageBytes - 1) / gpu::kPageBytes * gpu::kPageBytes);
+}
+
+// The ring and what the host has read from it.
+struct Ring {
+  struct Launch {
+    Aggregate counts;
+    bool ended = false;
+  };
+
+  Ring() : memory(zeroed<uint8_t>(kRing)) { counters.limit = kRing; }
+
+  void read() {
+    while (taken < counters.reserved) {
+      RecordHeader record;
+      for (unsigned i = 0; i < sizeof record; i += 16)
+        std::memcpy(reinterpret_cast<char*>(&record) + i, memory + ((taken + i) & (kRing - 1)), 16);
+      taken += sizeof record;
+      Launch& launch = launches[{record.launch, record.reserved}];
+      if (record.kind == static_cast<RecordKind>(gpu::kCountRecord))
+        launch.counts.add(record.address, static_cast<uint64_t>(record.value));
+      else if (record.kind == RecordKind::kLaunchEnd)
+        launch.ended = true;
+    }
+  }
+
+  uint8_t* memory;
+  uint64_t taken = 0;
+  RingCounters counters = {};
+  std::map<std::pair<uint32_t, uint32_t>, Launch> launches;  // by slot and grid
+};
+
+// A GPU engine.
+struct Device {
+  explicit Device(Ring* shared_ring) : ring(shared_ring) {
+    char* memory = zeroed<char>(gpu::kMemoryBytes);
+    channel = reinterpret_cast<Channel*>(memory);
+    channel->ring = ring->memory;
+    channel->mask = kRing - 1;
+    channel->consumed = &ring->taken;
+    channel->counters = &ring->counters;
+    engine = reinterpret_cast<gpu::Engine*>(memory + gpu::kEngineOffset);
+    parameters = zeroed<gpu::Parameters>(gpu::kParameters + gpu::kNodes);
+    engine->parameters = parameters;
+    node_keys = zeroed<uint64_t>(gpu::kNodes);
+    engine->node_keys = node_keys;
+    engine->decisions = zeroed<unsigned long long>(gpu::kParameters + gpu::kNodes);
+    auto* shadow = zeroed<uint8_t>(kPages * gpu::kPageBytes);
+    for (uint32_t i = 0; i < kPages; ++i)
+      pages.push_back(reinterpret_cast<uint64_t>(shadow) + i * gpu::kPageBytes);
+    engine->pages = pages.data();
+    engine->page_count = &page_count;
+    constexpr uint32_t places = gpu::kMultiprocessors * gpu::kBlocksPerMultiprocessor;
+    engine->block_states = zeroed<gpu::Block>(places);
+    engine->warps = zeroed<gpu::Warp>(places * gpu::kWarpsPerBlock);
+    copies = zeroed<gpu::Copies>(places * gpu::kWarpsPerBlock);
+    engine->locks = zeroed<uint32_t>(gpu::kMultiprocessors);
+    engine->used = zeroed<uint32_t>(size_t{gpu::kAllCounters} + gpu::kCopies * gpu::kSites);
+    shared_shadow = zeroed<uint64_t>(size_t{gpu::kMultiprocessors} * gpu::kSharedBytes);
+  }
+
+  // As the host does before generations are used again.
+  void clear() {
+    for (const uint64_t page : pages) madvise(reinterpret_cast<void*>(page), gpu::kPageBytes, MADV_DONTNEED);
+  }
+
+  Ring* ring;
+  Channel* channel;
+  gpu::Engine* engine;
+  uint64_t* node_keys;
+  gpu::Parameters* parameters;
+  std::vector<uint64_t> pages;
+  uint32_t page_count = kPages;
+  uint64_t* shared_shadow;
+  gpu::Copies* copies;
+  uint32_t generation = 0;
+};
+
+}  // namespace comparison
+}  // namespace cuvein
