@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import fidelity
 import nsight
 import overhead
 import subjects
 from subjects import Subject
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NAMES = ("rodinia/a", "rodinia/b", "rodinia/c")
 
