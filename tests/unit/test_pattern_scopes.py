@@ -175,7 +175,7 @@ def test_local_memory_reload_speaks_of_spills():
     store, load = maker.node("write", "local"), maker.node("read", "local")
     maker.edge(load, store, "thread")
     (finding,) = maker.findings("redundant-read")
-    assert "spilled register" in finding.caveat
+    assert "array indexed at run time" in finding.caveat
 
 
 def test_store_overwritten_unread_is_a_dead_store():

@@ -1,4 +1,4 @@
-"""Local memory: an array or spilled values of a thread that registers could hold."""
+"""Local memory: an array of a thread that registers could hold."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _describe(graph: Graph, subgraph: Subgraph) -> Description:
     intensity = reuse_intensity(subgraph)
     return Description(
         f"{amount(subgraph.footprint)} of local memory ({subgraph.footprint / threads:.0f} bytes a thread of "
-        f"the launch) are touched {intensity:.1f} times each: an array indexed at run time, or registers "
-        "spilled.",
+        f"the launch) are touched {intensity:.1f} times each: an array indexed at run time, or one whose "
+        "address is passed on. Spills that the compiler marks are not seen.",
         {
             "footprint_bytes": subgraph.footprint,
             "bytes_a_thread": subgraph.footprint / threads,
@@ -56,8 +56,7 @@ PATTERN = Pattern(
     effect=Effect.REMOVES,
     mechanism=(
         "Let the values live in registers. An array needs indices and loop bounds that the compiler knows "
-        "(constants, template parameters, #pragma unroll); spills need a higher register limit "
-        "(__launch_bounds__) or fewer values alive at once."
+        "(constants, template parameters, #pragma unroll), and functions that take its address inlined."
     ),
     caveat=(
         "An index that depends on data cannot become a constant: then a select over all elements, or shared "

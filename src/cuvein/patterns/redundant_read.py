@@ -66,8 +66,8 @@ def _describe(node: Node, kind: str, after: dict[str, int], non_cold: int) -> De
 
 
 _LOCAL = (
-    "In local memory this is a spilled register or an array indexed at run time: look at the register limit "
-    "and at loop bounds the compiler cannot see."
+    "In local memory this is an array indexed at run time or passed by address: look at loop bounds that the "
+    "compiler cannot see and at functions that are not inlined."
 )
 
 
