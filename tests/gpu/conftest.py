@@ -25,7 +25,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.pluginmanager.hasplugin("timeout"):
         config.addinivalue_line("markers", "timeout(seconds): of pytest-timeout, which is not installed")
     config.addinivalue_line("markers", "alone: measures the whole GPU; no other test runs meanwhile")
-    # Without a GPU there is nothing to record.
+    # Workers of pytest-xdist leave the record to the first process. Without a GPU there is none.
+    if hasattr(config, "workerinput"):
+        return
     if (folder := os.environ.get("CUVEIN_RESULTS")) and not isinstance(device.find(), str):
         config.pluginmanager.register(summary.Summary(Path(folder)), "cuvein-summary")
 

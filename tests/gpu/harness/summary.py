@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 import os
 import subprocess
 import time
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[3]
 FILE = "gpu-tests.json"
+INTERVAL = 2.0  # seconds from one writing to the next
 
 
 def commit() -> str | None:
@@ -56,11 +58,13 @@ def _version(package: str) -> str | None:
 
 
 class Summary:
-    """Gathers the outcome of every test and writes it to ``folder`` at the end."""
+    """Gathers the outcome of every test and writes it to ``folder``, as it comes: a run may be cut off."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.start = time.monotonic()
+        self.circumstances = circumstances()
+        self.written = -math.inf
         self.tests: dict[str, dict[str, Any]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -72,9 +76,15 @@ class Summary:
         if report.outcome != "passed" and entry["outcome"] != "failed":
             entry["outcome"] = report.outcome
             entry["reason"] = _reason(report)
+        if time.monotonic() >= self.written + INTERVAL:
+            self.write(finished=False)
 
     def pytest_sessionfinish(self) -> None:
-        """Write the file."""
+        """Write the whole of it."""
+        self.write(finished=True)
+
+    def write(self, *, finished: bool) -> None:
+        """Write what there is so far."""
         tests = sorted(self.tests.values(), key=lambda entry: entry["test"])
         counts = {
             outcome: sum(test["outcome"] == outcome for test in tests)
@@ -83,13 +93,18 @@ class Summary:
         document = {
             "format": "cuvein gpu tests",
             "version": 1,
-            **circumstances(),
+            **self.circumstances,
+            "finished": finished,
             "seconds": round(time.monotonic() - self.start, 1),
             "counts": counts,
             "tests": tests,
         }
         self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / FILE).write_text(json.dumps(document, indent=1) + "\n")
+        # A reader never sees half a file, whenever the run is cut off.
+        part = self.folder / f".{FILE}.part"
+        part.write_text(json.dumps(document, indent=1) + "\n")
+        part.replace(self.folder / FILE)
+        self.written = time.monotonic()
 
 
 def _reason(report: pytest.TestReport) -> str:
