@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -39,7 +40,7 @@ import machine  # noqa: E402
 import nsight  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from case_studies import Case
 
@@ -73,6 +74,9 @@ def main() -> int:
     if isinstance(gpu, str):
         print(f"cases.py: {gpu}", file=sys.stderr)
         return 1
+    if lacking := missing(options.step or STEPS):
+        print(f"cases.py: {lacking}", file=sys.stderr)
+        return 1
     chosen = [case for name, case in cases.items() if not options.names or name in options.names]
     unbuilt = compile_all(chosen, options.work, gpu.architecture)
     problems = [f"{name}: {reason}" for name, reason in unbuilt.items()]
@@ -85,6 +89,15 @@ def main() -> int:
     for problem in problems:
         print(f"cases.py: {problem}", file=sys.stderr)
     return 1 if problems else 0
+
+
+def missing(steps: Sequence[str]) -> str | None:
+    """Say which tool that the steps need is not there, before any of them takes its time."""
+    if build.nvcc() is None:
+        return "no nvcc: it comes with a CUDA toolkit, and with the wheel nvidia-cuda-nvcc"
+    if {"count", "time"} & set(steps) and shutil.which("ncu") is None:
+        return "no ncu on PATH: it comes with Nsight Compute; --step observe does without"
+    return None
 
 
 def take(step: str, cases: list[Case], work: Path, results: Path, jobs: int) -> list[str]:

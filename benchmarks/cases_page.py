@@ -31,8 +31,8 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 TOLERANCE = 0.01
 LEADING = (10, 12)
 GAIN, GAINERS, BEST = 1.3, 4, 3.0
-# Below this a fix counts as one that gained no time.
-GAINED = 1.05
+# Below this a fix counts as one that gained little time.
+GAINED = 1.1
 # A difference of cycles below this is no difference: launches vary by as much.
 SLOWER = 0.98
 
@@ -130,6 +130,10 @@ def table(document: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _cycles(runs: list[float]) -> str:
+    return f"{mean(runs):,.0f} ({min(runs):,.0f} to {max(runs):,.0f})"
+
+
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:,.0f}"
 
@@ -187,6 +191,8 @@ def _section(row: Row, document: dict[str, Any]) -> list[str]:
         texts.append(
             f"In the graphs of both variants: {less:,} {row.case.quantity} less. Counters: not read yet."
         )
+    if times := row.found.get("time"):
+        texts.append(f"Cycles: {_cycles(times['before'])} before, {_cycles(times['after'])} after.")
     gone, appeared = observed.get("gone", {}), observed.get("appeared", {})
     if gone:
         came = f"; appeared: {_counted(appeared)}" if appeared else ""
@@ -198,7 +204,7 @@ def _section(row: Row, document: dict[str, Any]) -> list[str]:
 
 
 def unmoved(row: Row) -> str:
-    """Say of a fix that gained no time why, and what the kernel waits for."""
+    """Say of a fix that gained little time why, and what the kernel waits for."""
     busy = {what: row.both(metric) for what, metric in case_studies.BUSY.items()}
     parts = [f"{what} {pair[0]:.0f} % and {pair[1]:.0f} %" for what, pair in busy.items() if pair]
     texts = [f"**{row.case.name}** ({row.speedup:.2f}{TIMES}): {row.case.time}"]
@@ -275,15 +281,17 @@ from its results by `benchmarks/cases_page.py`.
 
 _UNDER = """
 *Rank* is that of the first finding of the pattern among all of `before`; *lines* is how many lines the fix
-changes. *Predicted* is what the findings
-of that pattern say a fix removes, at most; *measured* is the difference between the variants by hardware
-counters (Nsight Compute {ncu_version}), and *of all* its share of what `before` does. *Speed* is the
-kernel's cycles before over after, means of {runs} runs. {gpu}, driver {driver}, nvcc {nvcc_version}, cuvein
-{cuvein_version}; last measured {date} at commit `{commit}`, and a case that was measured at others says so.
+changes, beside what both variants share (the arrays of `particles`, in `problem.h`). *Predicted* is what the
+findings of that pattern say a fix removes, at most, or what could be served elsewhere (`broadcast` and
+`constant-candidate`, of which `cuvein diff` therefore attributes no amounts); *measured* is the difference
+between the variants by hardware counters (Nsight Compute {ncu_version}), and *of all* its share of what
+`before` does. *Speed* is the kernel's cycles before over after, means of {runs} runs, whose least and
+greatest are given below. {gpu}, driver {driver}, nvcc {nvcc_version}, cuvein {cuvein_version}; last measured
+{date} at commit `{commit}`, and a case that was measured at others says so.
 """
 
 _IDLE = """
-These fixes removed what had been predicted, and the kernel takes about as long as before: time depends on
+These fixes removed what is said above, and the kernel gained less than a tenth of its time: that depends on
 what else it waits for, which the graph does not know. [Nsight Compute](nsight-compute.md) does.
 """
 

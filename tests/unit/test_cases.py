@@ -160,3 +160,10 @@ def test_the_page_says_what_a_kernel_waits_for_where_time_stayed() -> None:
     text = cases_page.unmoved(row)
     assert "DRAM 90 % and 90 %" in text
     assert "20.0 and 19.0, of which it waits 15.0 and 14.0 for global memory" in text
+
+
+def test_the_page_gives_the_cycles_with_the_least_and_the_greatest() -> None:
+    document = json.loads(cases_page.RESULTS.read_text())
+    document["cases"]["softmax"]["time"] |= {"before": [1290, 1300, 1310], "after": [990, 1010]}
+    text = " ".join(cases_page.page(document).split())
+    assert "Cycles: 1,300 (1,290 to 1,310) before, 1,000 (990 to 1,010) after." in text

@@ -1,0 +1,47 @@
+"""What ``benchmarks/cases.py`` says, before it takes any step, of a machine that lacks a tool."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+PATH = Path(__file__).resolve().parents[3] / "benchmarks" / "cases.py"
+
+
+@pytest.fixture
+def program(monkeypatch, tmp_path):
+    """The module, on a machine that has a GPU and nothing else."""
+    # Not by its name, which is that of a folder of tests, too.
+    spec = importlib.util.spec_from_file_location("benchmark_of_cases", PATH)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    gpu = module.device.Gpu("H200", "sm_90", "1", "13.0")
+    monkeypatch.setattr(module, "device", SimpleNamespace(find=lambda: gpu))
+    monkeypatch.setattr(module, "build", SimpleNamespace(nvcc=lambda: "nvcc"))
+    monkeypatch.setattr(module, "compile_all", lambda *_: pytest.fail("something was built"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return module
+
+
+@pytest.mark.parametrize(
+    ("has_nvcc", "said"),
+    [(True, "cases.py: no ncu on PATH"), (False, "cases.py: no nvcc")],
+)
+def test_a_missing_tool_is_one_sentence(has_nvcc, said, program, monkeypatch, capsys):
+    if not has_nvcc:
+        monkeypatch.setattr(program, "build", SimpleNamespace(nvcc=lambda: None))
+    monkeypatch.setattr(sys, "argv", ["cases.py"])
+    assert program.main() == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(said)
+    assert printed.err.count("\n") == 1
+
+
+def test_observing_needs_no_ncu(program):
+    assert program.missing(["observe"]) is None
+    assert program.missing(["observe", "time"]) is not None
