@@ -12,7 +12,7 @@ from cuvein.findings.comparison import Comparison, compare, read_run
 from cuvein.findings.matching import match_kernels, match_nodes
 from cuvein.patterns import SourceLine
 from cuvein.profile import encode
-from cuvein.report.diff import diff_text
+from cuvein.report.diff import change, diff_text
 from unit.profiles.command import command_line
 from unit.profiles.maker import Maker
 
@@ -339,3 +339,19 @@ def test_copies_of_a_source_line_are_one_line_of_the_comparison(tmp_path):
     assert f"k.cu:17 (pc 0x20 and 15 more): 4-byte shared write, {16 * BYTES:,} bytes in all" in text
     assert f"k.cu:34 (pc 0x30 and 15 more): 4-byte shared read, {16 * BYTES:,} bytes in all" in text
     assert text.count("Thread-private data in shared memory at k.cu:17") == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (8, 8, "="),
+        (0, 8, "new"),
+        (8, 0, "gone"),
+        (8, 7, "-12.5 %"),
+        (8, 20, "+150 %"),
+        (983044, 8, "-99.9 %"),
+        (983044, 983040, "-< 0.1 %"),
+    ],
+)
+def test_a_change_in_words(before, after, words):
+    assert change(before, after) == words

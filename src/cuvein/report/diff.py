@@ -99,8 +99,10 @@ def change(before: int, after: int) -> str:
         return "new"
     if not after:
         return "gone"
-    sign = "+" if after > before else "-"
-    return sign + percent(abs(after - before) / before)
+    if after > before:
+        return "+" + percent((after - before) / before)
+    # Never "-> 99.9 %", which reads as an arrow.
+    return "-" + percent(min((before - after) / before, 0.999))
 
 
 def _instructions(kernel: KernelComparison) -> list[str]:
