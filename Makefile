@@ -4,6 +4,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The python of .venv, or else the environment's, where cuvein was installed as a wheel.
+WITH_CUVEIN = python=$(BIN)/python; [ -x $$python ] || python=python3; \
+  $$python -c 'import cuvein' 2> /dev/null || { echo "make $@: $$python has no cuvein; run 'make setup' or install the wheel" >&2; exit 1; }; \
+  $$python
 LOG := $(VENV)/native.log
 
 help: ## Show this help
@@ -62,11 +66,10 @@ bench: setup ## Run the benchmarks that need no GPU; prints JSON
 	$(BIN)/python benchmarks/analyzer.py
 
 scaling: ## How the analysis scales: host engine with workers, GPU engine with size where there is a GPU
-	python=$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3); \
-	$$python benchmarks/scaling.py && { ! command -v nvidia-smi > /dev/null || $$python benchmarks/scaling.py --engine gpu; }
+	@$(WITH_CUVEIN) benchmarks/scaling.py && { ! command -v nvidia-smi > /dev/null || $$python benchmarks/scaling.py --engine gpu; }
 
 cases: ## Repeat the case studies in docs/cases.md; needs a GPU and ncu (uses the environment's python3 when .venv is absent)
-	$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3) benchmarks/cases.py
+	@$(WITH_CUVEIN) benchmarks/cases.py
 
 web: ## Rebuild the browser report's page, which is committed; needs Node 20 and npm
 	cd web && npm ci --no-audit --no-fund && npm run build
@@ -75,16 +78,16 @@ screenshots: setup browser ## Make the pictures of the browser report anew, from
 	$(BIN)/python tests/web/screenshots.py
 
 micro: ## Compare microbenchmarks with their derived graphs, both engines; needs a GPU
-	$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3) benchmarks/micro
+	@$(WITH_CUVEIN) benchmarks/micro
 
 stability: ## How much label distributions differ from run to run and between the engines; needs a GPU
-	$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3) benchmarks/stability.py
+	@$(WITH_CUVEIN) benchmarks/stability.py
 
 fidelity: ## Compare counts with hardware counters (docs/validation.md); needs a GPU, ncu and network
-	$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3) benchmarks/fidelity.py
+	@$(WITH_CUVEIN) benchmarks/fidelity.py
 
 overhead: ## Time whole programs with and without cuvein (docs/validation.md); needs an idle GPU and network
-	$$([ -x $(BIN)/python ] && echo $(BIN)/python || echo python3) benchmarks/overhead.py
+	@$(WITH_CUVEIN) benchmarks/overhead.py
 
 validation: setup ## Make docs/validation.md of the results that are there
 	$(BIN)/python benchmarks/validation.py
