@@ -12,8 +12,10 @@ import pytest
 from msgspec.structs import replace
 
 from cuvein.cli.views import View, view
+from cuvein.findings.locating import locate_beside
 from cuvein.profile import read_all, write
 from cuvein.profile.model import Edge, Function, LaunchProfile
+from cuvein.report.by_finding import FindingReport
 from cuvein.report.by_line import LineDocument, LineReport, by_line
 from cuvein.report.listing import Listing
 from cuvein.report.summary import summarise
@@ -223,3 +225,46 @@ def test_each_view_comes_as_text_and_as_json(by: View, tmp_path: Path) -> None:
     assert "by bytes accessed" in view(by, Listing(), [folder], top=0).render(read_all(folder))
     document = json.loads(view(by, None, [folder], top=0).render(read_all(folder)))
     assert document["format"] == f"cuvein report by {by.value}"
+
+
+def run_with(name: str, folder: Path, *, kept: bool = True) -> tuple[Path, LaunchProfile]:
+    """Lay out a run of one launch with its module, or without it."""
+    profile = profile_of(name)
+    process = folder / "process-1"
+    (process / "modules").mkdir(parents=True)
+    write(profile, process / "launch-000001.json")
+    if kept:
+        shutil.copy(FOLDER / f"{name}.cubin", process / "modules" / f"{profile.launch.kernel.module}.cubin")
+    return folder, profile
+
+
+@pytest.mark.parametrize(
+    ("name", "kept", "note"),
+    [
+        ("linked", True, None),
+        ("partial", True, "1 of 3 memory instructions have none; compile with -lineinfo"),
+        ("no_lines", True, "no source lines for linked: the module has no line information; compile with"),
+        ("linked", False, "is not beside the profile; keep the modules folder"),
+    ],
+)
+def test_findings_say_why_lines_are_missing(name: str, kept: bool, note: str | None, tmp_path: Path) -> None:
+    folder, profile = run_with(name, tmp_path, kept=kept)
+    text = " ".join(FindingReport(locate_beside([folder / "process-1"])).render([profile]).split())
+    if note is None:
+        assert "Note:" not in text
+    else:
+        assert text.count("Note:") == 1
+        assert note in text
+
+
+def test_of_many_reasons_findings_tell_the_first_few(tmp_path: Path) -> None:
+    many = [
+        replace(
+            PROFILE,
+            launch=replace(PROFILE.launch, kernel=replace(PROFILE.launch.kernel, module=str(number) * 64)),
+        )
+        for number in range(5)
+    ]
+    text = FindingReport(locate_beside([tmp_path])).render(many)
+    assert text.count("Note:") == 4
+    assert "2 more reasons" in text

@@ -101,6 +101,20 @@ def test_cut_off_anywhere_it_keeps_what_came_before_and_says_so() -> None:
         assert kept == rows[: len(kept)]
 
 
+def test_the_advances_that_compilers_seldom_use_and_the_md5_of_version_5_are_read() -> None:
+    # Line base -5, range 14, opcodes from 13 on are special; instructions are 16 bytes, like those of GPUs.
+    header = bytes([16, 1, 1, 0xFB, 14, 13, *(0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1)])
+    files = b"\x01\x01\x08\x01/k\0" + b"\x03\x01\x08\x02\x0b\x05\x1e\x01a.cu\0\x00" + bytes(range(16))
+    # Set address 0; copy; DW_LNS_const_add_pc; copy; DW_LNS_fixed_advance_pc 7; copy; end.
+    program = b"\0\x09\x02" + bytes(8) + b"\x01\x08\x01\x09\x07\x00\x01\0\x01\x01"
+    body = header + files
+    unit = struct.pack("<HBBI", 5, 8, 0, len(body)) + body + program
+    (found,) = decode_units(struct.pack("<I", len(unit)) + unit)
+    assert found.damaged is None
+    assert [row[0] for row in found.sequences[0].rows] == [0, 17 * 16, 17 * 16 + 7]
+    assert (found.files[0].path, found.files[0].md5) == ("/k/a.cu", bytes(range(16)).hex())
+
+
 @pytest.mark.parametrize(
     ("at", "value", "says"),
     [

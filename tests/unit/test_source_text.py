@@ -165,3 +165,16 @@ def test_what_the_line_table_says_of_its_files_shows_a_change(
 def test_a_bad_record_of_sources_is_a_reason(content: bytes, says: str, tmp_path: Path) -> None:
     (tmp_path / "sources.json").write_bytes(content)
     assert says in str(read_recorded_sources(tmp_path))
+
+
+def test_a_file_with_the_recorded_hash_is_not_told_by_its_time(tmp_path: Path) -> None:
+    path = put(tmp_path / "kernel.cu")
+    record_sources(tmp_path, [COMPILED], "path", finder_with(tmp_path))
+    recorded = read_recorded_sources(tmp_path)
+    assert isinstance(recorded, dict)
+    old = {COMPILED: LineFile(COMPILED, time=1)}
+    assert "newer" in str(found(finder_with(tmp_path, compiled=old, check=True)).changed)
+    assert found(finder_with(tmp_path, recorded=recorded, compiled=old, check=True)).changed is None
+    path.write_text("other")
+    changed = found(finder_with(tmp_path, recorded=recorded, compiled=old, check=True)).changed
+    assert "since it was recorded" in str(changed)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cuvein.findings.analysis import Analysis, Report
+from cuvein.findings.locating import LinesBeside
 from cuvein.graph import Graph
 from cuvein.report.findings import findings_text
 from cuvein.report.findings_document import encode, findings_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from cuvein.findings.analysis import Locate
     from cuvein.profile.model import LaunchProfile
@@ -24,7 +25,8 @@ class FindingReport:
     Parameters
     ----------
     locate
-        Finds the source line of a node, where line information is known.
+        Finds the source line of a node, where line information is known. If it can tell why lines are missing
+        (`cuvein.findings.locating.LinesBeside`), the report ends with that.
     width
         Characters in a line.
     colour
@@ -52,8 +54,9 @@ class FindingReport:
 
     def render(self, profiles: Iterable[LaunchProfile]) -> str:
         """Make the report; see :class:`cuvein.report.Report`."""
-        report = _analysed(profiles, self._locate)
-        text = findings_text(report, self._width, colour=self._colour, top=self._top)
+        told: list[str] = []
+        report = _analysed(profiles, self._locate, told)
+        text = findings_text(report, self._width, colour=self._colour, top=self._top, notes=told)
         return text if self._unicode else text.encode("ascii", "replace").decode()
 
 
@@ -68,8 +71,20 @@ class FindingDocument:
         return encode(findings_document(_analysed(profiles, self._locate)))
 
 
-def _analysed(profiles: Iterable[LaunchProfile], locate: Locate | None) -> Report:
+def _analysed(
+    profiles: Iterable[LaunchProfile], locate: Locate | None, notes: list[str] | None = None
+) -> Report:
+    """Analyse the profiles, one in memory at a time; ``notes`` is told why lines are missing."""
     analysis = Analysis(locate=locate)
-    for profile in profiles:
-        analysis.add(Graph(profile))
+
+    def each() -> Iterator[LaunchProfile]:
+        for profile in profiles:
+            analysis.add(Graph(profile))
+            yield profile
+
+    if isinstance(locate, LinesBeside) and notes is not None:
+        notes += locate.missing(each())
+    else:
+        for _ in each():
+            pass
     return analysis.report()

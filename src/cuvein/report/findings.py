@@ -10,7 +10,7 @@ from cuvein.patterns import Effect, Severity
 from cuvein.report import findings_words as words
 
 if TYPE_CHECKING:
-    from collections.abc import Sized
+    from collections.abc import Iterable, Sized
 
     from cuvein.findings.analysis import Report
     from cuvein.findings.checking import Verdict
@@ -22,7 +22,9 @@ _STYLES = {Severity.HIGH: "1;31", Severity.MEDIUM: "33", Severity.LOW: "36", Sev
 _PLACES = 6
 
 
-def findings_text(report: Report, width: int = 100, *, colour: bool = False, top: int = 20) -> str:
+def findings_text(
+    report: Report, width: int = 100, *, colour: bool = False, top: int = 20, notes: Iterable[str] = ()
+) -> str:
     """Return the ranked findings of a run.
 
     Parameters
@@ -35,6 +37,8 @@ def findings_text(report: Report, width: int = 100, *, colour: bool = False, top
         Whether to colour the severities.
     top
         How many findings to show; 0 for all.
+    notes
+        Sentences without full stop on what could not be shown; they come last.
     """
     writer = _Writer(width, colour=colour)
     writer.line(_title(report))
@@ -47,6 +51,10 @@ def findings_text(report: Report, width: int = 100, *, colour: bool = False, top
     if hidden:
         writer.line("")
         writer.line(f"{hidden:,} more; --top 0 shows all.")
+    for number, note in enumerate(notes):
+        if number == 0:
+            writer.line("")
+        writer.paragraph(f"Note: {words.printable(note)}.")
     return writer.text()
 
 

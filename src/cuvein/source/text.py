@@ -163,7 +163,8 @@ class SourceFinder:
             return None if same else f"{path} has changed since it was compiled"
         if compiled.size and compiled.size != len(data):
             return f"{path} has changed since it was compiled"
-        if compiled.time and compiled.time < int(path.stat().st_mtime):
+        # The time alone says nothing of a file that is known to be the recorded one.
+        if recorded is None and compiled.time and compiled.time < int(path.stat().st_mtime):
             return f"{path} is newer than the program that was compiled from it, so lines may have moved"
         return None
 
