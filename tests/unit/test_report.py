@@ -146,6 +146,17 @@ def profile(
 MIB = 1 << 20
 
 
+def test_the_list_of_kernels_has_short_names_and_the_sections_whole_ones() -> None:
+    long = (
+        "void (anonymous namespace)::apply<float, lib::Policy<128, lib::Fill<float, double, 4> >, 1ul>(int)"
+    )
+    text = TerminalReport(120).render([profile(1), profile(2, name=long, mangled="_Z5applyv")])
+    listed, whole = text.split("[1]", 1)
+    assert re.search(r"^\d apply<float, lib::Policy<128, lib::Fill<…> >, 1ul>  ", listed, re.MULTILINE)
+    assert "void" not in listed
+    assert long in " ".join(whole.split())
+
+
 def test_launches_of_one_kernel_are_added_up() -> None:
     summary = summarise([profile(1), profile(2), profile(7, name="other()", mangled="_Z5otherv")])
     assert [(kernel.name, len(kernel.launches)) for kernel in summary.kernels] == [

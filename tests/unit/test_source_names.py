@@ -43,6 +43,8 @@ def test_without_a_cxx_runtime_the_name_stays(monkeypatch: pytest.MonkeyPatch) -
     [
         ("void combine<float>(float*, float const*, int)", "combine<float>"),
         ("(anonymous namespace)::kernel()", "kernel"),
+        ("void (anonymous namespace)::kernel<int>(int)", "kernel<int>"),
+        ("void a::(anonymous namespace)::kernel(int)", "a::kernel"),
         ("rows", "rows"),
         ("A::operator()(int) const", "A::operator()"),
         ("A::operator float() const", "A::operator float"),

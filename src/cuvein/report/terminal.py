@@ -14,7 +14,7 @@ from cuvein.report import accesses, coverage, numbers, style
 from cuvein.report.origins import launched_lines
 from cuvein.report.printing import MINIMUM_WIDTH, WIDE, printed
 from cuvein.report.summary import summarise
-from cuvein.source import Missing
+from cuvein.source import Missing, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -113,7 +113,7 @@ class TerminalReport:
             labels = kernel.by_label()
             row: list[RenderableType] = [
                 str(number),
-                Text(style.printable(kernel.name), "bold" if not kernel.incomplete else "bold yellow"),
+                Text(style.printable(short(kernel.name)), "bold" if not kernel.incomplete else "bold yellow"),
                 numbers.count(len(kernel.launches)),
                 numbers.amount(kernel.bytes),
                 accesses.share(labels, kernel.bytes),

@@ -118,7 +118,7 @@ def _qualified_name(name: str) -> str:
             at = _closing(name, at)
         elif name[at] == " ":
             at += 1
-            if not name[at:].startswith(("[", "(", "<")):
+            if name.startswith(ANONYMOUS, at) or not name[at:].startswith(("[", "(", "<")):
                 start = at
         else:
             at += 1
