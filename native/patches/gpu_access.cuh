@@ -31,9 +31,9 @@ CUVEIN_FAST uint32_t distinct(const Group& group, Value value, Value before, boo
   return __popc(__ballot_sync(group.active, group.lane == static_cast<uint32_t>(__ffs(same)) - 1));
 }
 
-// Index of the range that holds the address, or the number of ranges.
-CUVEIN_SLOW uint32_t find_range(const Range* ranges, uint32_t count, uint64_t address) {
-  uint32_t low = 0, high = count;  // the first range that starts above the address
+// Index of the first range that starts above the address.
+CUVEIN_FAST uint32_t range_above(const Range* ranges, uint32_t count, uint64_t address) {
+  uint32_t low = 0, high = count;
   while (low < high) {
     const uint32_t middle = (low + high) / 2;
     if (ranges[middle].first <= address)
@@ -41,6 +41,12 @@ CUVEIN_SLOW uint32_t find_range(const Range* ranges, uint32_t count, uint64_t ad
     else
       high = middle;
   }
+  return low;
+}
+
+// Index of the range that holds the address, or the number of ranges.
+CUVEIN_SLOW uint32_t find_range(const Range* ranges, uint32_t count, uint64_t address) {
+  const uint32_t low = range_above(ranges, count, address);
   if (low == 0) return count;
   const Range& range = ranges[low - 1];
   return address - range.first < range.extent >> kRangeShift ? low - 1 : count;
@@ -129,14 +135,7 @@ CUVEIN_FAST uint32_t instruction_at(const Group& group, const State& state, uint
 CUVEIN_SLOW void make_global_site(Group group, uint64_t address, uint64_t node, uint32_t pc) {
   const uint32_t count = group.state()->range_count;
   const Range* ranges = group.ranges();
-  uint32_t low = 0, high = count;  // the first range that starts above the address
-  while (low < high) {
-    const uint32_t middle = (low + high) / 2;
-    if (ranges[middle].first <= address)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  const uint32_t low = range_above(ranges, count, address);
   uint64_t first = 0, end = low < count ? ranges[low].first : ~uint64_t{0};
   if (low != 0) {
     const uint64_t last = ranges[low - 1].first + (ranges[low - 1].extent >> kRangeShift);
