@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import counts
 from cuvein.findings.comparison import compare, read_run
-from cuvein.findings.locating import locate_beside
+from cuvein.findings.locating import LinesBeside
 from cuvein.graph import Totals
 from cuvein.profile import find
 
@@ -199,7 +199,7 @@ def compared(case: Case, before: Path, after: Path) -> dict[str, Any]:
 
 
 def _run(folder: Path) -> Run:
-    return read_run(find(folder), None, locate_beside([folder]))
+    return read_run(find(folder), None, LinesBeside([folder]))
 
 
 def _predicted(findings: Iterable[Finding], spaces: tuple[str, ...], part: str) -> int:

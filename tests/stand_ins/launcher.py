@@ -12,9 +12,10 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 __all__ = ["PROGRAM_WITH_CUDA", "Cuvein", "build_stand_ins", "started", "with_stand_ins"]
@@ -90,19 +91,22 @@ class Cuvein:
         return [*self.command, *words]
 
     def run(
-        self, *words: str | bytes, scenario: dict[str, object] | None = None, **options: object
+        self,
+        *words: str | bytes,
+        scenario: dict[str, object] | None = None,
+        env: Mapping[str, str] | None = None,
+        **options: Any,
     ) -> subprocess.CompletedProcess[bytes]:
-        environment = {**self.environment, "SCENARIO": json.dumps(scenario or {})}
-        environment.update(options.pop("env", {}))  # type: ignore[call-overload]
-        return subprocess.run(  # type: ignore[call-overload, no-any-return]
+        done: subprocess.CompletedProcess[bytes] = subprocess.run(
             self.arguments(*words),
             cwd=self.folder,
-            env=environment,
+            env={**self.environment, "SCENARIO": json.dumps(scenario or {}), **(env or {})},
             capture_output=True,
             timeout=60,
             check=False,
             **options,
         )
+        return done
 
     def program(self, text: str, name: str = "program.py") -> list[str]:
         path = self.folder / name

@@ -4,8 +4,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from stand_ins import Program, build_driver
+
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+@pytest.fixture(scope="session")
+def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build what stands in for the driver."""
+    return build_driver(tmp_path_factory.mktemp("driver"))
+
+
+@pytest.fixture
+def program(tmp_path: Path, stand_in: Path) -> Program:
+    """Return what runs programs with the monitor and the stand-in."""
+    return Program(tmp_path, stand_in)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from stand_ins import Program, build_driver
+from stand_ins import Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,11 +33,6 @@ def expect(address, size, *shape):
     monitor.cuvein_gradient_created(address, size, b"float32", numbers, len(shape))
 result = []
 """
-
-
-@pytest.fixture(scope="module")
-def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_driver(tmp_path_factory.mktemp("driver"))
 
 
 @pytest.fixture

@@ -9,20 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from stand_ins import Program, build_driver
-
 if TYPE_CHECKING:
-    from pathlib import Path
-
-
-@pytest.fixture(scope="module")
-def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_driver(tmp_path_factory.mktemp("driver"))
-
-
-@pytest.fixture
-def program(tmp_path: Path, stand_in: Path) -> Program:
-    return Program(tmp_path, stand_in)
+    from stand_ins import Program
 
 
 def interpreters() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -13,9 +14,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 from harness import summary
 
 
-def report(name: str, outcome: str, when: str = "call") -> pytest.TestReport:
+def report(
+    name: str, outcome: Literal["passed", "failed"], when: Literal["call", "teardown"] = "call"
+) -> pytest.TestReport:
     longrepr = None if outcome == "passed" else "E   it was wrong"
-    return pytest.TestReport(name, ("file", 1, name), {}, outcome, longrepr, when, duration=0.5)  # type: ignore[arg-type]
+    return pytest.TestReport(name, ("file", 1, name), {}, outcome, longrepr, when, duration=0.5)
 
 
 def test_a_run_that_is_cut_off_leaves_what_it_had(tmp_path: Path) -> None:

@@ -10,22 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cuvein.collect import environment, installation
-from stand_ins import MODULES, Program, build_driver
+from stand_ins import MODULES, Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 HERE = str(installation.python_path())
-
-
-@pytest.fixture(scope="module")
-def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_driver(tmp_path_factory.mktemp("driver"))
-
-
-@pytest.fixture
-def program(tmp_path: Path, stand_in: Path) -> Program:
-    return Program(tmp_path, stand_in)
 
 
 def tensors(found: dict[str, Any]) -> list[tuple[int, int, str | None, list[int] | None]]:

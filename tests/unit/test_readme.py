@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from reference.commands import cuvein
+
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"<!-- first-run: begin -->(.*)<!-- first-run: end -->", re.DOTALL)
-
-
-def cuvein(*words: str, folder: Path) -> str:
-    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(
-        [sys.executable, "-m", "cuvein", *words],
-        capture_output=True,
-        encoding="utf-8",
-        env=environment,
-        cwd=folder,
-        check=True,
-        timeout=120,
-    )
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
 def profiles(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("first-run")
     recording = ROOT / "src" / "cuvein" / "demo" / "softmax.cvt"
-    cuvein("analyze", "--output", "profiles", str(recording), folder=folder)
+    cuvein(folder, "analyze", "--output", "profiles", str(recording))
     return folder / "profiles"
 
 
@@ -44,11 +29,11 @@ def shown() -> list[str]:
 
 def test_the_report_is_the_one_of_the_recording(profiles: Path) -> None:
     report, _ = shown()
-    assert report == cuvein("report", str(profiles), folder=profiles)
+    assert report == cuvein(profiles, "report", str(profiles))
 
 
 def test_the_finding_is_the_first_of_the_recording(profiles: Path) -> None:
     _, finding = shown()
-    text = cuvein("report", "--by", "finding", str(profiles), folder=profiles)
+    text = cuvein(profiles, "report", "--by", "finding", str(profiles))
     first, _ = text.split("\n\n  2  ")
     assert finding == f"{first}\n"

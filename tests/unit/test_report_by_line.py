@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from cuvein.cli.views import View, view
-from cuvein.findings.locating import locate_beside
+from cuvein.findings.locating import LinesBeside
 from cuvein.profile import read_all, write
 from cuvein.profile.model import Edge, Function, LaunchProfile
 from cuvein.report.by_finding import FindingReport
@@ -249,7 +249,7 @@ def run_with(name: str, folder: Path, *, kept: bool = True) -> tuple[Path, Launc
 )
 def test_findings_say_why_lines_are_missing(name: str, kept: bool, note: str | None, tmp_path: Path) -> None:
     folder, profile = run_with(name, tmp_path, kept=kept)
-    text = " ".join(FindingReport(locate_beside([folder / "process-1"])).render([profile]).split())
+    text = " ".join(FindingReport(LinesBeside([folder / "process-1"])).render([profile]).split())
     if note is None:
         assert "Note:" not in text
     else:
@@ -265,6 +265,6 @@ def test_of_many_reasons_findings_tell_the_first_few(tmp_path: Path) -> None:
         )
         for number in range(5)
     ]
-    text = FindingReport(locate_beside([tmp_path])).render(many)
+    text = FindingReport(LinesBeside([tmp_path])).render(many)
     assert text.count("Note:") == 4
     assert "2 more reasons" in text

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 from statistics import mean
 
 import pytest
+
+from reference.commands import cuvein
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
@@ -37,20 +37,6 @@ def consoles(program: str) -> list[tuple[list[str], str]]:
         if words[0] == program and output:
             found.append((words, output))
     return found
-
-
-def cuvein(folder: Path, *words: str) -> str:
-    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(
-        [sys.executable, "-m", "cuvein", *words],
-        capture_output=True,
-        encoding="utf-8",
-        env=environment,
-        cwd=folder,
-        check=True,
-        timeout=120,
-    )
-    return done.stdout
 
 
 def plain(program: str) -> list[list[str]]:

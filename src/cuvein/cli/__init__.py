@@ -24,12 +24,12 @@ def main() -> None:
     from cuvein.cli import application  # noqa: PLC0415 (see above)
 
     def loaded() -> None:
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if ours:
             # Ctrl-C while modules were loaded ends the process here, without a traceback.
             signal.signal(signal.SIGINT, signal.SIG_DFL)
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        else:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     application.main(loaded)

@@ -81,11 +81,10 @@ def main(loaded: Callable[[], None] = lambda: None) -> None:
     output.prepare()
     # Starting is part of what `cuvein run` costs, so only the module of the command at hand is imported.
     word = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-    if sys.argv[1:] == ["--version"]:
-        word = "schema"  # any will do; this one needs little
+    needed = [word] if word in COMMANDS else [] if sys.argv[1:] == ["--version"] else COMMANDS
     try:
         try:
-            command = get_command(build([word] if word in COMMANDS else COMMANDS))
+            command = get_command(build(needed))
             loaded()
             command()
         finally:

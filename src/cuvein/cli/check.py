@@ -16,7 +16,7 @@ from cuvein.findings.analysis import Report, analyse
 from cuvein.findings.baseline import Baseline, BaselineError, read_baseline
 from cuvein.findings.checking import Verdict
 from cuvein.findings.checking import check as judge
-from cuvein.findings.locating import locate_beside
+from cuvein.findings.locating import LinesBeside
 from cuvein.findings.nsight_compute import NsightComputeError, read_timing
 from cuvein.findings.rules import Rules, RulesError, read_rules
 from cuvein.report.findings import verdict_text
@@ -113,7 +113,7 @@ def check(
         raise typer.BadParameter("--write-baseline needs --baseline FILE.")
     chosen = rules_of(rules, fail_on, threshold)
     known = Baseline() if baseline is None or write_baseline else _baseline(baseline)
-    report = analyse(profiles_at(paths), chosen.thresholds, locate=locate_beside(paths))
+    report = analyse(profiles_at(paths), chosen.thresholds, locate=LinesBeside(paths))
     _demand_accesses(report)
     unknown = known.unknown_kernels(report)
     if unknown:

@@ -13,7 +13,7 @@ from cuvein.cli.check import rules_of
 from cuvein.cli.paths import profiles_at
 from cuvein.collect.errors import CuveinError, Status
 from cuvein.findings.comparison import Comparison, Run, compare, read_run
-from cuvein.findings.locating import locate_beside
+from cuvein.findings.locating import LinesBeside
 from cuvein.patterns import Thresholds
 from cuvein.report.diff import diff_text
 from cuvein.report.diff_document import diff_document
@@ -70,7 +70,7 @@ def diff(
 
 
 def _run(path: Path, thresholds: Thresholds) -> Run:
-    return read_run(profiles_at([path]), thresholds, locate_beside([path]))
+    return read_run(profiles_at([path]), thresholds, LinesBeside([path]))
 
 
 def _status(comparison: Comparison) -> int:

@@ -14,7 +14,7 @@ from cuvein.cli import output
 from cuvein.cli.paths import Paths, profiles_at
 from cuvein.cli.views import View, view
 from cuvein.collect.errors import CuveinError, Status
-from cuvein.findings.locating import locate_beside
+from cuvein.findings.locating import LinesBeside
 from cuvein.profile.model import LaunchProfile
 from cuvein.profile.reading import read
 from cuvein.report import Report
@@ -99,7 +99,7 @@ def plain(path: Path) -> Report:
 
 
 def _findings(paths: list[Path], format: Format, top: int) -> Report:  # noqa: A002
-    locate = locate_beside(paths)
+    locate = LinesBeside(paths)
     if format is Format.JSON:
         return FindingDocument(locate)
     return FindingReport(locate, **_appearance(), top=top)

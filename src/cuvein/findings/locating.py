@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cuvein.profile.model import Barrier, LaunchProfile, Node
     from cuvein.source import Frame
 
-__all__ = ["LinesBeside", "locate_beside", "source_line"]
+__all__ = ["LinesBeside", "source_line"]
 
 # So many reasons are told in full; libraries bring many modules.
 _REASONS = 3
@@ -76,8 +76,3 @@ class LinesBeside:
 
 def _counted(kernels: list[str]) -> str:
     return short(kernels[0]) if len(kernels) == 1 else f"{len(kernels)} kernels"
-
-
-def locate_beside(paths: Iterable[Path | str]) -> LinesBeside:
-    """Return a function that finds the source line of a node of the profiles at ``paths``."""
-    return LinesBeside(paths)

@@ -31,6 +31,9 @@ class Monitor:
         self._named = _told_of_array(library.cuvein_tensor_named, ctypes.c_int)
         self._allocation = _told_of_array(library.cuvein_allocation_named, ctypes.c_int)
         self._gradient = _told_of_array(library.cuvein_gradient_created, None)
+        self._gradient_of = library.cuvein_gradient_of_kinds
+        self._gradient_of.argtypes = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_char_p]
+        self._gradient_of.restype = None
         self._node = library.cuvein_node_running
         self._node.argtypes, self._node.restype = [ctypes.c_uint64, ctypes.c_char_p], None
         self._destroyed = library.cuvein_tensor_destroyed
@@ -59,9 +62,7 @@ class Monitor:
 
     def gradient_of(self, address: int, size: int, kinds: str) -> None:
         """Say the same where it may be one of several kinds, which are named."""
-        function = self._library.cuvein_gradient_of_kinds
-        function.argtypes, function.restype = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_char_p], None
-        function(address, size, kinds.encode())
+        self._gradient_of(address, size, kinds.encode())
 
     def follow_autograd(self, library: str) -> None:
         """Have backward passes followed by the functions of a library that is loaded."""

@@ -78,7 +78,7 @@ def unbalanced(profile: LaunchProfile) -> list[str]:
     ]
     if profile.incomplete is None:
         faults += [
-            f"{_name(node)} accessed {node.bytes} bytes, its edges hold {total}"
+            _imbalance(node, total)
             for node, total in zip(profile.nodes, edges, strict=True)
             if node.bytes != total
         ]
@@ -172,11 +172,15 @@ def _name(node: Node) -> str:
     return f"node {node.id} ({node.space} {node.type} at {node.pc})"
 
 
+def _imbalance(node: Node, total: int) -> str:
+    return f"{_name(node)} accessed {node.bytes} bytes, its edges hold {total}"
+
+
 def _node_faults(node: Node, out: list[Edge]) -> Iterator[str]:
     name = _name(node)
     total = sum(edge.bytes for edge in out)
     if total != node.bytes:
-        yield f"{name} accessed {node.bytes} bytes, its edges hold {total}"
+        yield _imbalance(node, total)
     if not node.executions:
         yield f"{name} was never executed"
     must, may = _MUST[node.space], _MAY.get(node.space, ())

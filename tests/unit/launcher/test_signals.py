@@ -38,11 +38,11 @@ def test_signal_to_cuvein_reaches_the_program_once(cuvein: Cuvein, number: signa
 
 
 def test_control_c_reaches_the_program_once_and_cuvein_waits(cuvein: Cuvein) -> None:
-    command = cuvein.arguments("run", "--", *cuvein.program(COUNTING))
+    command = list(map(os.fsencode, cuvein.arguments("run", "--", *cuvein.program(COUNTING))))
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(cuvein.folder)
-        os.execve(sys.executable, command, cuvein.environment)  # type: ignore[arg-type]
+        os.execve(sys.executable, command, cuvein.environment)
     started(cuvein.folder)
     os.write(terminal, b"\x03")
     _, status = os.waitpid(pid, 0)
