@@ -138,6 +138,10 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:,.0f}"
 
 
+def _abbreviated(commit: str) -> str:
+    return commit[:7] + ("+" if commit.endswith("+") else "")
+
+
 def page(document: dict[str, Any]) -> str:
     """Return the page."""
     measured = rows(document)
@@ -197,8 +201,8 @@ def _section(row: Row, document: dict[str, Any]) -> list[str]:
     if gone:
         came = f"; appeared: {_counted(appeared)}" if appeared else ""
         texts.append(f"`cuvein diff`: findings that went away: {_counted(gone)}{came}.")
-    commits = {step["machine"]["commit"][:7] for step in row.found.values()}
-    if commits != {document["machine"]["commit"][:7]}:
+    commits = {_abbreviated(step["machine"]["commit"]) for step in row.found.values()}
+    if commits != {_abbreviated(document["machine"]["commit"])}:
         texts.append(f"Measured at {', '.join(f'`{commit}`' for commit in sorted(commits))}.")
     return [f"### {row.case.name}", *map(_filled, texts)]
 
@@ -287,7 +291,8 @@ findings of that pattern say a fix removes, at most, or what could be served els
 between the variants by hardware counters (Nsight Compute {ncu_version}), and *of all* its share of what
 `before` does. *Speed* is the kernel's cycles before over after, means of {runs} runs, whose least and
 greatest are given below. {gpu}, driver {driver}, nvcc {nvcc_version}, cuvein {cuvein_version}; last measured
-{date} at commit `{commit}`, and a case that was measured at others says so.
+{date} at commit `{commit}`, and a case that was measured at others says so (`+`: with changes that were not
+on that commit).
 """
 
 _IDLE = """
