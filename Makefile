@@ -27,7 +27,7 @@ setup: $(VENV)/.ready native ## Make .venv with everything, build the native par
 
 native: $(VENV)/.ready # the libraries and the patches, into src/cuvein/_native
 	@test -d build/native || echo "building the native parts for the first time, which takes a while"
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S . -B build/native -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python --log-level=WARNING > $(LOG) 2>&1 || (cat $(LOG); exit 1)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S . -B build/native -G Ninja -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" --log-level=WARNING > $(LOG) 2>&1 || (cat $(LOG); exit 1)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build build/native > $(LOG) 2>&1 || (cat $(LOG); exit 1)
 	@$(BIN)/cmake --install build/native --prefix src > /dev/null
 	@rm -f $(LOG)
