@@ -1,20 +1,22 @@
 """Case studies: what cuvein says of a kernel, what the fix removes, what that gains.
 
-    python benchmarks/cases.py [--step STEP]... [--jobs N] [--work FOLDER] [--results FILE] [NAME ...]
+    python benchmarks/cases.py [--step STEP]... [--jobs N] [--resume] [--work FOLDER] [--results FILE]
+                               [NAME ...]
 
 For every folder of ``examples/cases`` this builds ``before.cu`` and ``after.cu`` and
 
 ``observe``
-    profiles one run of each with ``cuvein run``, and compares them as ``cuvein diff`` does; with ``--jobs``
-    several cases at once, which changes no count;
+    profiles one run of each with ``cuvein run``, and compares them as ``cuvein diff`` does; ``--jobs`` cases
+    at once, which changes no count;
 ``count``
     reads the hardware counters of one run of each with Nsight Compute;
 ``time``
     reads the cycles of ten runs of each.
 
 The results of every step stay in the work folder; after each step what is there goes to the results file, so
-that a run which is cut short loses nothing, and in the end a table is printed. Without ``--step`` all steps
-are taken. Needs a GPU, nvcc, and ncu for the last two steps, during which nothing else may use the GPU.
+that a run which is cut short loses nothing: ``--resume`` takes only the steps that have no result of this
+commit yet. In the end a table is printed. Without ``--step`` all steps are taken. Needs a GPU, nvcc, and ncu
+for the last two steps, during which nothing else may use the GPU.
 The exit status is 1 when a step failed, not when a goal is missed: the table says that.
 """
 
@@ -22,11 +24,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -50,6 +55,9 @@ RUNS = 10
 # Seconds for a program under ncu; the longest takes 15.
 TIMEOUT = 120
 CYCLES = "gpc__cycles_elapsed.max"
+PROCESSORS = len(os.sched_getaffinity(0))
+# Both variants of a case run at once, and a program keeps a processor busy besides those that analyse.
+JOBS = max(1, PROCESSORS // 4)
 WORK = ROOT / "build" / "cases"
 RESULTS = ROOT / "benchmarks" / "results" / "cases.json"
 
@@ -60,13 +68,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="cases (default: all)")
     parser.add_argument("--step", action="append", choices=STEPS, help="only this step; may be repeated")
-    parser.add_argument(
-        "--work", type=Path, default=ROOT / "build" / "cases", help="where programs and profiles go"
-    )
+    parser.add_argument("--work", type=Path, default=WORK, help="where programs and profiles go")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the file to write")
     parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="cases to observe at once (default: 1)"
+        "--jobs", type=int, default=JOBS, metavar="N", help=f"cases to observe at once (here: {JOBS})"
     )
+    parser.add_argument("--resume", action="store_true", help="keep what the work folder has of this commit")
     options = parser.parse_args()
     if unknown := sorted(set(options.names) - cases.keys()):
         parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(cases)}")
@@ -82,7 +89,8 @@ def main() -> int:
     problems = [f"{name}: {reason}" for name, reason in unbuilt.items()]
     built = [case for case in chosen if case.name not in unbuilt]
     for step in options.step or STEPS:
-        problems += take(step, built, options.work, options.results, options.jobs)
+        left = [case for case in built if not (options.resume and is_done(case, options.work, step))]
+        problems += take(step, left, options.work, options.results, options.jobs)
     document = write(chosen, options.work, options.results)
     print(cases_page.table(document))
     print(*cases_page.goals(document), sep="\n")
@@ -102,15 +110,26 @@ def missing(steps: Sequence[str]) -> str | None:
 
 def take(step: str, cases: list[Case], work: Path, results: Path, jobs: int) -> list[str]:
     """Take a step for all cases and write what is there after each; returns what failed, and why."""
-    action = {"observe": observe, "count": count, "time": time}[step]
+    jobs = max(1, jobs) if step == "observe" else 1
+    workers = max(1, PROCESSORS // (len(VARIANTS) * jobs))
+    action = {"observe": partial(observe, workers=workers), "count": count, "time": time}[step]
     problems = []
-    with ThreadPoolExecutor(max_workers=max(1, jobs) if step == "observe" else 1) as pool:
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
         reasons = pool.map(lambda case: attempt(action, case, work, step), cases)
         for case, reason in zip(cases, reasons, strict=True):
             if reason:
                 problems.append(f"{case.name}: {step}: {reason}")
             write(cases, work, results)
     return problems
+
+
+def is_done(case: Case, work: Path, step: str) -> bool:
+    """Say whether the work folder has this step's result, of the very commit that is checked out."""
+    path = work / case.name / f"{step}.json"
+    commit = machine.describe()["commit"]
+    if commit is None or commit.endswith("-dirty") or not path.exists():
+        return False
+    return json.loads(path.read_text())["machine"]["commit"] == commit
 
 
 def compile_all(cases: list[Case], work: Path, architecture: str) -> dict[str, str]:
@@ -143,30 +162,38 @@ def program(case: Case, folder: Path, variant: str) -> list[str]:
 def attempt(action: Callable[[Case, Path], dict[str, Any]], case: Case, work: Path, step: str) -> str | None:
     """Take a step and keep its result; returns why it failed, if it did."""
     try:
+        start = monotonic()
         found = action(case, work / case.name)
     except (nsight.NsightError, RuntimeError, TimeoutError) as error:
         return str(error)
+    print(f"cases.py: {case.name}: {step} took {monotonic() - start:.1f} s", file=sys.stderr)
     found = {**found, "machine": machine.describe()}
     (work / case.name / f"{step}.json").write_text(json.dumps(found, indent=1))
     return None
 
 
-def observe(case: Case, folder: Path) -> dict[str, Any]:
-    """Profile both variants and compare them."""
-    for variant in VARIANTS:
+def observe(case: Case, folder: Path, workers: int) -> dict[str, Any]:
+    """Profile both variants at once, each analysed by so many threads, and compare them."""
+
+    def run(variant: str) -> None:
         profiles = folder / f"{variant}-profiles"
-        run = session.profile(
+        outcome = session.profile(
             profiles,
             [*program(case, folder, variant), *case.full],
             "--force",
             "--quiet",
             "--kernel-name",
             case.kernel,
+            "--workers",
+            str(workers),
             engine="host",  # the one that says which barriers could go
             timeout=300,
-        )
-        if (run.outcome.status, run.outcome.stdout) != (0, b"ok\n"):
-            raise RuntimeError(f"{variant}: {run.outcome}")
+        ).outcome
+        if (outcome.status, outcome.stdout) != (0, b"ok\n"):
+            raise RuntimeError(f"{variant}: {outcome}")
+
+    with ThreadPoolExecutor(max_workers=len(VARIANTS)) as pool:
+        list(pool.map(run, VARIANTS))
     return case_studies.compared(case, folder / "before-profiles", folder / "after-profiles")
 
 

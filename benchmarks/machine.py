@@ -103,6 +103,8 @@ def _version_of(program: str | None, pattern: str) -> str | None:
     return match[1] if match else None
 
 
+# Asking a driver takes a second, and a benchmark that keeps what it has writes this header after every step.
+@functools.cache
 def _output(*command: str) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

@@ -45,3 +45,46 @@ def test_a_missing_tool_is_one_sentence(has_nvcc, said, program, monkeypatch, ca
 def test_observing_needs_no_ncu(program):
     assert program.missing(["observe"]) is None
     assert program.missing(["observe", "time"]) is not None
+
+
+@pytest.fixture
+def cases(program, monkeypatch, tmp_path):
+    """Return a function that runs the program in a work folder; it returns what was taken."""
+    taken = []
+
+    def action(case, folder):
+        taken.append(case.name)
+        return {"before": {}, "after": {}}
+
+    def compile_all(chosen, work, _):
+        for case in chosen:
+            (work / case.name).mkdir(parents=True, exist_ok=True)
+        return {}
+
+    def run(*words, at="0123456789ab"):
+        taken.clear()
+        monkeypatch.setattr(program.machine, "describe", lambda: {"commit": at})
+        monkeypatch.setattr(sys, "argv", ["cases.py", "--step", "count", *words])
+        assert program.main() == 0
+        return list(taken)
+
+    monkeypatch.setattr(program, "missing", lambda _: None)
+    monkeypatch.setattr(program, "compile_all", compile_all)
+    monkeypatch.setattr(program, "count", action)
+    monkeypatch.setattr(program.cases_page, "table", lambda _: "")
+    monkeypatch.setattr(program.cases_page, "goals", lambda _: [])
+    place = ("--work", str(tmp_path / "work"), "--results", str(tmp_path / "cases.json"))
+    return lambda *words, **more: run(*place, *words, **more)
+
+
+def test_resuming_takes_what_has_no_result_of_this_commit(cases):
+    assert cases("softmax") == ["softmax"]
+    assert cases("--resume", "softmax", "ttm") == ["ttm"]
+    assert cases("softmax") == ["softmax"]
+    assert cases("--resume", "softmax", at="ba9876543210") == ["softmax"]
+
+
+@pytest.mark.parametrize("commit", [None, "0123456789ab-dirty"])
+def test_nothing_is_resumed_where_the_commit_does_not_tell_what_was_measured(commit, cases):
+    assert cases("softmax", at=commit) == ["softmax"]
+    assert cases("--resume", "softmax", at=commit) == ["softmax"]

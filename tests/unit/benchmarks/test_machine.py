@@ -6,6 +6,8 @@ import datetime
 import json
 import os
 
+import pytest
+
 import machine
 
 
@@ -27,3 +29,9 @@ def test_commit_of_a_tree_without_a_repository_is_given_by_the_environment(monke
         assert machine.describe()["commit"] == "0123456789ab"
     finally:
         machine._commit.cache_clear()
+
+
+def test_each_tool_is_asked_once(monkeypatch):
+    machine.describe()
+    monkeypatch.setattr(machine.subprocess, "run", lambda *_, **__: pytest.fail("a tool was asked again"))
+    machine.describe()
