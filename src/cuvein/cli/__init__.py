@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 import signal
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cuvein.cli.running import Options
 
 __all__ = ["main"]
 
@@ -21,7 +29,6 @@ def main() -> None:
     # Libraries start threads while they are loaded (numpy does). A thread that took a signal meant for the
     # program under test would end cuvein instead, and it keeps the mask that it was born with.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _FOR_THE_MAIN_THREAD)
-    from cuvein.cli import application  # noqa: PLC0415 (see above)
 
     def loaded() -> None:
         ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -32,4 +39,23 @@ def main() -> None:
         if ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
+    # Starting is part of what `cuvein run` costs.
+    if sys.argv[1:2] == ["run"]:
+        from cuvein.cli import quick  # noqa: PLC0415 (see above)
+
+        options = quick.parse(sys.argv[2:])
+        if options is not None:
+            _run(options, loaded)
+    from cuvein.cli import application  # noqa: PLC0415
+
     application.main(loaded)
+
+
+def _run(options: Options, loaded: Callable[[], None]) -> None:
+    """Run the program and end the process; return if the options make no sense, which others say better."""
+    from cuvein.cli import ending, output, running  # noqa: PLC0415
+
+    output.prepare()
+    loaded()
+    with suppress(running.MisuseError):
+        ending.guard(lambda: sys.exit(running.run(options)))

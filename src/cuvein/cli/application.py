@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
@@ -12,18 +10,12 @@ import typer
 from typer.main import get_command
 
 import cuvein
-from cuvein import native
-from cuvein.cli import messages, output
-from cuvein.collect.errors import CuveinError, Status
-from cuvein.profile.errors import ProfileReadError, ProfileWriteError
+from cuvein.cli import ending, output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 __all__ = ["build", "main"]
-
-# What only writing can run into.
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 
 # In the order of the help. Each has a module of its name.
 COMMANDS = ("run", "report", "open", "check", "diff", "analyze", "doctor", "demo", "trace", "schema")
@@ -82,36 +74,10 @@ def main(loaded: Callable[[], None] = lambda: None) -> None:
     # Starting is part of what `cuvein run` costs, so only the module of the command at hand is imported.
     word = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     needed = [word] if word in COMMANDS else [] if sys.argv[1:] == ["--version"] else COMMANDS
-    try:
-        try:
-            command = get_command(build(needed))
-            loaded()
-            command()
-        finally:
-            # Here a failure still has a sentence and a status; when Python ends it would not.
-            if sys.stdout is not None:
-                sys.stdout.flush()
-    except CuveinError as error:
-        _end(error.message, error.status)
-    except ProfileReadError as error:
-        _end(str(error), Status.UNREADABLE_INPUT)
-    except ProfileWriteError as error:
-        _end(str(error), Status.UNWRITABLE_OUTPUT)
-    except native.NativeError as error:
-        _end(str(error), Status.UNREADABLE_INPUT)
-    except BrokenPipeError:
-        output.give_up()
-        sys.exit(output.CLOSED_PIPE)
-    except OSError as error:
-        output.give_up()
-        where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
-        written = error.errno in _NO_ROOM
-        _end(
-            f"the system refuses to go on: {where}{(error.strerror or str(error)).lower()}.",
-            Status.UNWRITABLE_OUTPUT if written else Status.UNREADABLE_INPUT,
-        )
 
+    def run() -> None:
+        command = get_command(build(needed))
+        loaded()
+        command()
 
-def _end(sentence: str, status: Status) -> None:
-    messages.say(f"error: {sentence}")
-    sys.exit(int(status))
+    ending.guard(run)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import shutil
 import sys
 from typing import TYPE_CHECKING
 
 from cuvein.collect.errors import CuveinError, Status
-from cuvein.profile.writing import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +43,8 @@ def width() -> int:
     columns = os.environ.get("COLUMNS", "")
     if columns.isdigit() and int(columns):
         return int(columns)
+    import shutil  # noqa: PLC0415 (`cuvein run` does without)
+
     return shutil.get_terminal_size().columns if _terminal() else _PIPE_WIDTH
 
 
@@ -109,6 +109,8 @@ def write_file(path: Path, text: str) -> None:
     ProfileWriteError
         If it cannot be written. A file that was there is then unchanged.
     """
+    from cuvein.profile.writing import replace_file  # noqa: PLC0415 (`cuvein run` does without)
+
     replace_file(text.encode("utf-8", "replace"), path)
 
 

@@ -2,48 +2,20 @@
 
 from __future__ import annotations
 
-import enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cuvein import native
-from cuvein.cli import messages, summary
-from cuvein.collect.configuration import MOST_WORKERS, Selection
-from cuvein.collect.launch import Request, launch
+from cuvein.cli import running
+from cuvein.cli.running import LARGEST, LARGEST_RING, LARGEST_SHADOW, Engine, Options, Source, Switch
+from cuvein.collect.configuration import MOST_WORKERS
 
 __all__ = ["run"]
 
 _SELECTION = "Which launches to profile"
 _OUTPUT = "What to write, and where"
 _ENGINE = "Engine"
-_LARGEST = 2**63 - 1
-_LARGEST_RING = 1 << 16
-_LARGEST_SHADOW = 1 << 22  # MiB
-
-
-class Switch(str, enum.Enum):
-    """A switch in the words of NVIDIA's tools."""
-
-    ON = "on"
-    OFF = "off"
-
-
-class Engine(str, enum.Enum):
-    """Where accesses are analysed."""
-
-    AUTO = "auto"
-    HOST = "host"
-    GPU = "gpu"
-
-
-class Source(str, enum.Enum):
-    """What to keep of source files; see :func:`cuvein.source.record_run`."""
-
-    NONE = "none"
-    PATH = "path"
-    EMBED = "embed"
 
 
 def run(
@@ -70,14 +42,14 @@ def run(
     launch_skip: Annotated[
         int,
         typer.Option(
-            min=0, max=_LARGEST, help="Skip this many of the matching launches.", rich_help_panel=_SELECTION
+            min=0, max=LARGEST, help="Skip this many of the matching launches.", rich_help_panel=_SELECTION
         ),
     ] = 0,
     launch_count: Annotated[
         int | None,
         typer.Option(
             min=1,
-            max=_LARGEST,
+            max=LARGEST,
             help="Then profile this many.",
             rich_help_panel=_SELECTION,
             show_default="all",
@@ -189,7 +161,7 @@ def run(
         typer.Option(
             metavar="MIB",
             min=0,
-            max=_LARGEST_RING,
+            max=LARGEST_RING,
             help="Memory of the ring between GPU and host in MiB; 0: chosen for you.",
             rich_help_panel=_ENGINE,
         ),
@@ -199,7 +171,7 @@ def run(
         typer.Option(
             metavar="MIB",
             min=0,
-            max=_LARGEST_SHADOW,
+            max=LARGEST_SHADOW,
             help="Device memory that analysis on the GPU may take in MiB; 0: half of it, 32 GiB at most.",
             rich_help_panel=_ENGINE,
         ),
@@ -216,60 +188,30 @@ def run(
     - `cuvein run --kernel-name softmax --launch-count 3 -- python train.py`
     - `cuvein run --trace run.cvt --no-profile -- ./app`
     """
-    if no_profile and trace is None:
-        raise typer.BadParameter("nothing would be kept: --no-profile needs --trace FILE")
-    if no_profile and output is not None:
-        raise typer.BadParameter("--output is for profiles, which --no-profile does not write")
-    if engine is Engine.GPU and trace is not None:
-        raise typer.BadParameter("--engine gpu makes no records for a trace; leave out one of the two")
-    request = Request(
-        program=command[0],
-        arguments=command[1:],
-        selection=Selection(
-            kernel_name=_expression("--kernel-name", kernel_name),
-            exclude_kernel_name=_expression("--exclude-kernel-name", exclude_kernel_name),
-            launch_skip=launch_skip,
-            launch_count=launch_count,
-            profile_from_start=profile_from_start is Switch.ON,
-            nvtx_include=tuple(_utf8("--nvtx-include", name) for name in nvtx_include or ()),
-        ),
+    options = Options(
+        command=command,
+        kernel_name=kernel_name,
+        exclude_kernel_name=exclude_kernel_name,
+        launch_skip=launch_skip,
+        launch_count=launch_count,
+        profile_from_start=profile_from_start,
+        nvtx_include=nvtx_include,
         output=output,
-        force=force,
         trace=trace,
-        profile=not no_profile,
-        on_gpu=engine is Engine.GPU or (engine is Engine.AUTO and trace is None),
-        call_sites=call_sites,
+        no_profile=no_profile,
         merge_launches=merge_launches,
+        force=force,
+        source=source,
+        source_roots=source_roots,
+        call_sites=call_sites,
+        quiet=quiet,
+        engine=engine,
         workers=workers,
-        ring_bytes=ring_size << 20,
-        shadow_bytes=shadow_size << 20,
+        ring_size=ring_size,
+        shadow_size=shadow_size,
     )
-    result = launch(request, messages.warn)
-    told = summary.of_run(request, result)
-    if result.output is not None and source is not Source.NONE:
-        from cuvein.source import record_run  # noqa: PLC0415 (readers of machine code; most runs need none)
-
-        for sentence in record_run(result.output, source.value, source_roots or ()):
-            told.complain(sentence)
-    for line in told.problems if quiet else told.lines:
-        messages.say(line)
-    raise typer.Exit(result.ending.shell_status or int(told.status))
-
-
-def _expression(option: str, text: str | None) -> str | None:
-    if text is None:
-        return None
-    expression = _utf8(option, text.removeprefix("regex:"))
     try:
-        native.check_regex(expression)
-    except ValueError as error:
-        raise typer.BadParameter(f"{option}: {error}") from None
-    return expression
-
-
-def _utf8(option: str, text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise typer.BadParameter(f"{option}: the text is not valid UTF-8, as all names are") from None
-    return text
+        status = running.run(options)
+    except running.MisuseError as error:
+        raise typer.BadParameter(str(error)) from None
+    raise typer.Exit(status)

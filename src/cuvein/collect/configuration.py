@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
-
-import msgspec
+import json
+from typing import TYPE_CHECKING, NamedTuple
 
 from cuvein.collect import installation
 from cuvein.collect.errors import CuveinError, Status
@@ -13,13 +11,12 @@ from cuvein.collect.errors import CuveinError, Status
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["MOST_WORKERS", "Configuration", "Selection", "write"]
+__all__ = ["MOST_WORKERS", "Selection", "make", "write"]
 
 MOST_WORKERS = 1024
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(NamedTuple):
     """Which launches to profile; a launch has to pass every condition that is set.
 
     Attributes
@@ -39,36 +36,7 @@ class Selection:
     launch_skip: int = 0
     launch_count: int | None = None
     profile_from_start: bool = True
-    nvtx_include: tuple[str, ...] = field(default_factory=tuple)
-
-
-class Configuration(msgspec.Struct, frozen=True):
-    """The document itself; the monitor reads exactly these names.
-
-    ``output`` is the folder that gets one folder a process, ``trace`` the file of the root process.
-    ``root_pid`` is 0 because the program's pid is not known beforehand (``CUVEIN_ROOT`` tells it apart),
-    ``ring_bytes`` and ``shadow_bytes`` are left out for the monitor's own choice.
-    """
-
-    sanitizer: str
-    sanitizer_version: str | None
-    patches: str
-    output: str
-    trace: str | None
-    root_pid: int
-    engine: Literal["host", "gpu", "none"]
-    workers: int
-    kernel_name: str | None
-    exclude_kernel_name: str | None
-    launch_skip: int
-    launch_count: int | None
-    profile_from_start: bool
-    nvtx_include: tuple[str, ...]
-    allocations: bool
-    call_sites: bool
-    merge_launches: bool
-    ring_bytes: int | msgspec.UnsetType
-    shadow_bytes: int | msgspec.UnsetType
+    nvtx_include: tuple[str, ...] = ()
 
 
 def make(
@@ -83,8 +51,11 @@ def make(
     workers: int,
     ring_bytes: int,
     shadow_bytes: int,
-) -> Configuration:
-    """Put a configuration together.
+) -> dict[str, object]:
+    """Put a configuration together: the document itself, of which the monitor reads exactly these names.
+
+    Its ``root_pid`` is 0 because the program's pid is not known beforehand (``CUVEIN_ROOT`` tells it apart);
+    ``ring_bytes`` and ``shadow_bytes`` are left out for the monitor's own choice.
 
     Parameters
     ----------
@@ -114,30 +85,33 @@ def make(
     CuveinError
         A part of cuvein is not installed.
     """
-    return Configuration(
-        sanitizer=str(installation.sanitizer()),
-        sanitizer_version=installation.wheel_version(installation.SANITIZER_WHEEL),
-        patches=str(installation.patches()),
-        output=str(output.absolute()),
-        trace=str(trace.absolute()) if trace else None,
-        root_pid=0,
-        engine=("gpu" if on_gpu else "host") if profile else "none",
-        workers=workers,
-        kernel_name=selection.kernel_name,
-        exclude_kernel_name=selection.exclude_kernel_name,
-        launch_skip=selection.launch_skip,
-        launch_count=selection.launch_count,
-        profile_from_start=selection.profile_from_start,
-        nvtx_include=selection.nvtx_include,
-        allocations=True,
-        call_sites=call_sites,
-        merge_launches=merge_launches,
-        ring_bytes=ring_bytes or msgspec.UNSET,
-        shadow_bytes=shadow_bytes or msgspec.UNSET,
-    )
+    document: dict[str, object] = {
+        "sanitizer": str(installation.sanitizer()),
+        "sanitizer_version": installation.wheel_version(installation.SANITIZER_WHEEL),
+        "patches": str(installation.patches()),
+        "output": str(output.absolute()),
+        "trace": str(trace.absolute()) if trace else None,
+        "root_pid": 0,
+        "engine": ("gpu" if on_gpu else "host") if profile else "none",
+        "workers": workers,
+        "kernel_name": selection.kernel_name,
+        "exclude_kernel_name": selection.exclude_kernel_name,
+        "launch_skip": selection.launch_skip,
+        "launch_count": selection.launch_count,
+        "profile_from_start": selection.profile_from_start,
+        "nvtx_include": selection.nvtx_include,
+        "allocations": True,
+        "call_sites": call_sites,
+        "merge_launches": merge_launches,
+    }
+    if ring_bytes:
+        document["ring_bytes"] = ring_bytes
+    if shadow_bytes:
+        document["shadow_bytes"] = shadow_bytes
+    return document
 
 
-def write(configuration: Configuration, path: Path) -> None:
+def write(configuration: dict[str, object], path: Path) -> None:
     """Write the document.
 
     Raises
@@ -146,11 +120,11 @@ def write(configuration: Configuration, path: Path) -> None:
         A path is not valid UTF-8, which JSON cannot hold, or the file cannot be written.
     """
     try:
-        path.write_bytes(msgspec.json.encode(configuration))
+        path.write_bytes(json.dumps(configuration, ensure_ascii=False).encode())
     except UnicodeEncodeError:
         raise CuveinError(
             Status.UNWRITABLE_OUTPUT,
-            f"the path {str(configuration.output)!r} is not valid UTF-8; choose another --output and --trace",
+            f"the path {configuration['output']!r} is not valid UTF-8; choose another --output and --trace",
         ) from None
     except OSError as error:
         raise CuveinError(Status.UNWRITABLE_OUTPUT, f"cannot write {path}: {error.strerror}") from None

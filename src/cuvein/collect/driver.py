@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["Driver", "DriverError", "Gpu", "load", "misfit"]
 
@@ -19,8 +18,7 @@ class DriverError(Exception):
     """The driver is missing or refuses; the text is one sentence."""
 
 
-@dataclass(frozen=True)
-class Gpu:
+class Gpu(NamedTuple):
     """One GPU: CUDA ordinal, marketing name, compute capability."""
 
     ordinal: int
@@ -28,8 +26,7 @@ class Gpu:
     compute_capability: tuple[int, int]
 
 
-@dataclass(frozen=True)
-class Driver:
+class Driver(NamedTuple):
     """The loaded driver library."""
 
     library: ctypes.CDLL
@@ -132,7 +129,7 @@ def _main() -> None:
     try:
         driver = load()
         answer["version"] = driver.version()
-        answer["gpus"] = [asdict(gpu) for gpu in driver.gpus()]
+        answer["gpus"] = [gpu._asdict() for gpu in driver.gpus()]
     except DriverError as error:
         answer["error"] = str(error)
     print(json.dumps(answer))

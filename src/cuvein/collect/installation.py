@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import metadata
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -78,6 +78,12 @@ def python_path() -> Path:
 
 def wheel_version(name: str) -> str | None:
     """Version of an installed distribution, or ``None``."""
+    # The name of the folder with its metadata has the version, too, and is read sooner than they are.
+    for folder in map(Path, sys.path):
+        for found in folder.glob(f"{name.replace('-', '_')}-*.dist-info"):
+            return found.stem.rpartition("-")[2]
+    from importlib import metadata  # noqa: PLC0415 (slow to load)
+
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -91,6 +97,8 @@ def wanted_sanitizer() -> str | None:
 
 
 def _requirement() -> str:
+    from importlib import metadata  # noqa: PLC0415 (slow to load)
+
     for requirement in metadata.requires("cuvein") or []:
         if requirement.startswith(SANITIZER_WHEEL):
             return requirement.partition(";")[0].strip()

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from cuvein.collect import (
-    configuration,
-    driver,
-    environment,
-    executable,
-    installation,
-    outcome,
-    output,
-    process,
-)
+from cuvein.collect import configuration, driver, environment, executable, installation, output, process
 from cuvein.collect.configuration import Selection
 from cuvein.collect.errors import CuveinError, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from cuvein.collect.outcome import Outcome
+
 __all__ = ["Request", "Result", "launch"]
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """What to run and what to keep of it.
 
     Attributes
@@ -60,7 +49,7 @@ class Request:
 
     program: str
     arguments: Sequence[str] = ()
-    selection: Selection = field(default_factory=Selection)
+    selection: Selection = Selection()
     output: Path | None = None
     force: bool = False
     trace: Path | None = None
@@ -73,16 +62,17 @@ class Request:
     shadow_bytes: int = 0
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """How the program ended, what was collected, and where (``None``: nothing was kept)."""
 
     ending: process.Ending
-    outcome: outcome.Outcome
+    outcome: Outcome
     output: Path | None
 
 
-def launch(request: Request, warn: Callable[[str], None]) -> Result:
+def launch(
+    request: Request, warn: Callable[[str], None], meanwhile: Callable[[], None] = lambda: None
+) -> Result:
     """Run the program under the monitor and wait for its end.
 
     Parameters
@@ -91,12 +81,21 @@ def launch(request: Request, warn: Callable[[str], None]) -> Result:
         What to run.
     warn
         Called with sentences the user should see before the program starts.
+    meanwhile
+        Called when the program has started.
 
     Raises
     ------
     CuveinError
         The program was not started: it does not exist, profiling cannot work here, or nothing can be written.
     """
+
+    def started() -> None:
+        # Loading this takes longer than all that comes before, and the program need not wait for it.
+        from cuvein.collect import outcome  # noqa: F401, PLC0415
+
+        meanwhile()
+
     path = executable.find(request.program)
     monitor = installation.monitor()
     for sentence in [*_check_driver(), *environment.other_tools(os.environ, monitor)]:
@@ -130,10 +129,12 @@ def launch(request: Request, warn: Callable[[str], None]) -> Result:
                 ),
                 file,
             )
-            ending = process.run(path, [request.program, *request.arguments], variables)
+            ending = process.run(path, [request.program, *request.arguments], variables, started)
         except CuveinError:
             output.discard_if_empty(folder)
             raise
+        from cuvein.collect import outcome  # noqa: PLC0415 (see above)
+
         found = outcome.read(folder)
         kept = request.profile and not output.discard_if_empty(folder)
         return Result(ending, found, folder if kept else None)
@@ -160,6 +161,9 @@ def _check_driver() -> list[str]:
 def _folder(request: Request, cleanup: ExitStack) -> Path:
     if not request.profile:
         # The monitor's account of the processes is wanted even when only the trace is kept.
+        import shutil  # noqa: PLC0415 (most runs need neither)
+        import tempfile  # noqa: PLC0415
+
         try:
             folder = Path(tempfile.mkdtemp(prefix="cuvein-"))
         except OSError as error:

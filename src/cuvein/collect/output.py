@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 from cuvein.collect.errors import CuveinError, Status
@@ -65,6 +64,8 @@ def make(folder: Path, *, replace: bool) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if replace:
+            import shutil  # noqa: PLC0415 (most runs need it not)
+
             for marker in folder.glob("process-*/process.json"):
                 shutil.rmtree(marker.parent)
             (folder / CONFIGURATION).unlink(missing_ok=True)

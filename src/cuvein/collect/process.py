@@ -10,13 +10,12 @@ import errno
 import os
 import signal
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cuvein.collect.errors import CuveinError, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["Ending", "run"]
 
@@ -32,8 +31,7 @@ FORWARDED = {
 SI_KERNEL = 0x80
 
 
-@dataclass(frozen=True)
-class Ending:
+class Ending(NamedTuple):
     """How the program ended: its exit status, or the signal that ended it."""
 
     pid: int
@@ -46,7 +44,12 @@ class Ending:
         return self.status if self.signal is None else 128 + self.signal
 
 
-def run(path: str, arguments: Sequence[str], environment: Mapping[bytes, bytes]) -> Ending:
+def run(
+    path: str,
+    arguments: Sequence[str],
+    environment: Mapping[bytes, bytes],
+    started: Callable[[], None] = lambda: None,
+) -> Ending:
     """Run a program to its end.
 
     Parameters
@@ -57,6 +60,8 @@ def run(path: str, arguments: Sequence[str], environment: Mapping[bytes, bytes])
         Its arguments, the program's own name first.
     environment
         Its environment.
+    started
+        Called when it runs. Signals for it are passed on when that is done.
 
     Raises
     ------
@@ -70,6 +75,9 @@ def run(path: str, arguments: Sequence[str], environment: Mapping[bytes, bytes])
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     try:
         pid = _spawn(path, arguments, environment, before)
+        with suppress(Exception):
+            # The program runs on whatever happens here; what is needed later will fail again.
+            started()
         while True:
             reaped, status = os.waitpid(pid, os.WNOHANG)
             if reaped:
