@@ -1,5 +1,7 @@
 #include "monitor/drain.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -15,6 +17,8 @@ namespace {
 
 constexpr uint64_t kBatch = 512 << 10;                 // bytes passed on at a time at most
 constexpr auto kSpin = std::chrono::microseconds(50);  // looks without pause for so long
+// For records that stand behind one that is still being written.
+constexpr auto kPatience = std::chrono::milliseconds(2);
 constexpr auto kNap = std::chrono::microseconds(100);
 constexpr auto kSleep = std::chrono::milliseconds(5);  // while no launch is open
 constexpr auto kRest = std::chrono::milliseconds(200);
@@ -56,6 +60,22 @@ bool lanes_ready(const RecordHeader& header, const volatile uint8_t* lanes) {
   return true;
 }
 
+// A handler that ends the process would wait for what the thread itself holds.
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 // Inactive lanes wrote nothing; a record says 0 for them.
 void clear_inactive(RecordHeader* record) {
   if (record->active == 0xffffffff) return;
@@ -86,15 +106,16 @@ void Drain::fill(uint8_t* from, uint64_t bytes) {
 
 void Drain::start(DeviceFacts (*prepare)(int, Output*), int device) {
   thread_ = std::thread([this, prepare, device] {
-    try {
-      device_ = prepare(device, output_);
-      device_memory_ = device_.memory;
-      run();
-    } catch (const std::bad_alloc&) {
-      fail("memory ran out");
-    } catch (const std::exception& error) {
-      fail(error.what());
+    {
+      std::lock_guard<std::mutex> lock(passing_);
+      attempt([&] {
+        device_ = prepare(device, output_);
+        return true;
+      });
     }
+    device_memory_ = device_.memory;
+    begun_ = true;
+    run();
     {
       std::lock_guard<std::mutex> lock(mutex_);
       stopping_ = true;
@@ -111,17 +132,36 @@ void Drain::wake() {
   wake_.notify_all();
 }
 
+// Who waits passes on records itself where the thread does not: it would first have to wake up, and this
+// thread then, too. True when there is nothing to wait for any more.
+bool Drain::settle_here(const CUstream* stream, uint64_t enough) {
+  const WithoutSignals held;
+  const Clock::time_point end = Clock::now() + kSpin;
+  while (begun_ && Clock::now() < end) {
+    const std::unique_lock<std::mutex> lock(passing_, std::try_to_lock);
+    if (!lock) continue;  // a launch that is closed may not have been passed on yet
+    take();
+    if (taken_ >= enough || slots_->open_count(stream) == 0) return true;
+  }
+  return false;
+}
+
 void Drain::settle(const CUstream* stream) {
   if (!thread_.joinable()) return;
   const uint64_t enough = taken_ + mask_ + 1;  // whatever is in the ring now lies before
-  const uint64_t pauses = pauses_ + 2;         // the pass under way may have looked before the call
+  if (settle_here(stream, enough)) return;
+  const uint64_t pauses = pauses_ + 2;  // the pass under way may have looked before the call
+  const Clock::time_point patience = Clock::now() + kPatience;
   ++hurried_;
   wake();
   std::unique_lock<std::mutex> lock(mutex_);
   settled_.wait(lock, [&] {
-    return stopping_ || pauses_ >= pauses || taken_ >= enough || slots_->open_count(stream) == 0;
+    return stopping_ || taken_ >= enough || slots_->open_count(stream) == 0 ||
+           (pauses_ >= pauses && Clock::now() >= patience);
   });
   --hurried_;
+  lock.unlock();
+  const std::lock_guard<std::mutex> passed(passing_);
 }
 
 bool Drain::wait_for(std::chrono::milliseconds time, const std::function<bool()>& done) {
@@ -212,6 +252,7 @@ void Drain::release(uint64_t from, uint64_t bytes) {
 }
 
 void Drain::fail(const std::string& what) {
+  over_ = true;
   consumed_->store(kAllRoom, std::memory_order_release);
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -271,6 +312,23 @@ bool Drain::pass() {
   return end != start;
 }
 
+bool Drain::take() {
+  const bool passed = !over_ && attempt([this] { return pass(); });
+  if (passed) last_ = Clock::now();
+  return passed;
+}
+
+bool Drain::attempt(const std::function<bool()>& step) {
+  try {
+    return step();
+  } catch (const std::bad_alloc&) {
+    fail("memory ran out");
+  } catch (const std::exception& error) {
+    fail(error.what());
+  }
+  return false;
+}
+
 void Drain::give_up() {
   for (Launch* open : slots_->open_launches()) {
     std::unique_ptr<Launch> launch = slots_->close(open);
@@ -282,11 +340,17 @@ void Drain::give_up() {
 }
 
 void Drain::run() {
-  Clock::time_point last = Clock::now();  // something was there
-  Clock::time_point rested = last;
+  Clock::time_point rested = Clock::now();
   for (;;) {
-    if (pass()) {
-      last = Clock::now();
+    Clock::time_point last;
+    bool passed;
+    {
+      std::lock_guard<std::mutex> lock(passing_);
+      passed = take();
+      if (over_) return;
+      last = last_;
+    }
+    if (passed) {
       if (stopping_ && last > deadline_) break;
       if (hurried_ != 0) settled_.notify_all();
       if (last - rested > kLongestUnrest) {
@@ -318,6 +382,8 @@ void Drain::run() {
         [this] { return woken_; });
     woken_ = false;
   }
+  std::lock_guard<std::mutex> lock(passing_);
+  over_ = true;
   // At its exit the Sanitizer API waits for kernels that are still running; without it they would be stopped.
   consumed_->store(process_ends_ && slots_->open_count(nullptr) != 0 ? kNoMore : kAllRoom,
                    std::memory_order_release);

@@ -49,7 +49,11 @@ class Drain {
   using Clock = std::chrono::steady_clock;
 
   void run();
-  bool pass();                              // passes on what is there; false when there was nothing
+  bool pass();  // passes on what is there; false when there was nothing
+  // Both without throwing, and with passing_.
+  bool take();  // pass(), while it is not over
+  bool attempt(const std::function<bool()>& step);
+  bool settle_here(const CUstream* stream, uint64_t enough);
   uint64_t ready(uint64_t position) const;  // bytes of the record there; 0: not (wholly) there
   bool complete(RecordHeader* record);      // false: belongs to no open launch
   void release(uint64_t from, uint64_t bytes);
@@ -67,11 +71,15 @@ class Drain {
   DeviceFacts device_;
   std::atomic<uint64_t> device_memory_{0};
   std::thread thread_;
-  uint64_t position_ = 0;            // bytes taken
-  Launch* finished_ = nullptr;       // by the record just completed
-  std::atomic<uint64_t> taken_{0};   // position_, for others
-  std::atomic<uint64_t> pauses_{0};  // how often nothing was there
-  std::mutex mutex_;
+  std::mutex passing_;                     // held by who passes on records; guards what follows
+  bool over_ = false;                      // nothing more is passed on
+  Clock::time_point last_ = Clock::now();  // something was there
+  uint64_t position_ = 0;                  // bytes taken
+  Launch* finished_ = nullptr;             // by the record just completed
+  std::atomic<bool> begun_{false};         // the thread passes on what comes
+  std::atomic<uint64_t> taken_{0};         // position_, for others
+  std::atomic<uint64_t> pauses_{0};        // how often nothing was there
+  std::mutex mutex_;                       // guards what follows
   std::condition_variable wake_;
   std::condition_variable settled_;
   bool woken_ = false;

@@ -17,46 +17,33 @@ std::vector<int64_t> indices(const AllocationList& list, const AllocationList& i
   return result;
 }
 
-std::unique_ptr<Launch> described(const Launch& launch) {
-  auto copy = std::make_unique<Launch>();
-  copy->sequence = launch.sequence;
-  copy->entry = launch.entry;
-  for (unsigned i = 0; i < 3; ++i) {
-    copy->grid[i] = launch.grid[i];
-    copy->block[i] = launch.block[i];
-    copy->cluster[i] = launch.cluster[i];
-  }
-  copy->dynamic_shared = launch.dynamic_shared;
-  copy->context = launch.context;
-  copy->stream = launch.stream;
-  copy->graph = launch.graph;
-  copy->allocations = launch.allocations;
-  copy->site = launch.site;
-  copy->device = launch.device;
-  return copy;
-}
-
 }  // namespace
 
-void Merging::add(const Launch& launch, const Graph& graph, const char* engine) {
+void Merging::add(std::unique_ptr<Launch> launch, const Graph& graph, const char* engine) {
   std::array<uint64_t, 11> shape{};
   for (unsigned i = 0; i < 3; ++i) {
-    shape[i] = launch.grid[i];
-    shape[3 + i] = launch.block[i];
-    shape[6 + i] = launch.cluster[i];
+    shape[i] = launch->grid[i];
+    shape[3 + i] = launch->block[i];
+    shape[6 + i] = launch->cluster[i];
   }
-  shape[9] = launch.dynamic_shared;
-  shape[10] = static_cast<uint64_t>(launch.context);
-  MergedLaunches& merged = launches_[{launch.entry.get(), shape, engine}];
-  if (!merged.first) merged.first = described(launch);
+  shape[9] = launch->dynamic_shared;
+  shape[10] = static_cast<uint64_t>(launch->context);
+  MergedLaunches& merged = launches_[{launch->entry.get(), shape, engine}];
+  const std::shared_ptr<const AllocationList> list = launch->allocations;
+  if (!merged.first) {
+    // What it was needed for is over.
+    launch->aggregate.reset();
+    launch->gpu.reset();
+    launch->module.reset();
+    merged.first = std::move(launch);
+  }
   const std::shared_ptr<const AllocationList>& known = merged.first->allocations;
   std::vector<int64_t> allocation;
-  if (launch.allocations && known) {
-    if (launch.allocations == known) {
-      for (size_t i = 0; i < launch.allocations->allocations().size(); ++i)
-        allocation.push_back(static_cast<int64_t>(i));
+  if (list && known) {
+    if (list == known) {
+      for (size_t i = 0; i < list->allocations().size(); ++i) allocation.push_back(static_cast<int64_t>(i));
     } else {
-      allocation = indices(*launch.allocations, *known);
+      allocation = indices(*list, *known);
     }
   }
   merged.graph.add(graph, allocation);

@@ -22,7 +22,7 @@ struct MergedLaunches {
 class Merging {
  public:
   // `engine` is what analysed the launch.
-  void add(const Launch& launch, const Graph& graph, const char* engine);
+  void add(std::unique_ptr<Launch> launch, const Graph& graph, const char* engine);
 
   // Calls visit(launches, engine) for those that have changed since the last time.
   template <typename Visit>

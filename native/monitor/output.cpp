@@ -197,7 +197,7 @@ void Output::end(std::unique_ptr<Launch> launch, const char* incomplete) {
   changed_ = true;
   std::string engine = launch->ended_on_gpu ? "gpu" : "host";
   if (config_.merge_launches && why.empty() && graph.ended) {
-    merging_.add(*launch, graph, engine.c_str());
+    merging_.add(std::move(launch), graph, engine.c_str());
     return;
   }
   struct Ended {
