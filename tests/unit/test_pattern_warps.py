@@ -143,11 +143,17 @@ def test_equal_inputs_contend():
     assert finding.removal == Totals(sectors=12, bytes=BYTES - 4)
 
 
-def test_contention_in_shared_memory_rates_lower():
-    (in_global,) = histogram_kernel().findings("atomic-contention")
-    (in_shared,) = histogram_kernel("shared").findings("atomic-contention")
+@pytest.mark.parametrize("others", [0, 3, 15, 60, 120])
+def test_contention_in_shared_memory_rates_one_level_lower(others):
+    kernels = [histogram_kernel(), histogram_kernel("shared")]
+    for kernel in kernels:
+        for _ in range(others):
+            kernel.node()
+    ((in_global,), (in_shared,)) = (kernel.findings("atomic-contention") for kernel in kernels)
     assert in_shared.evidence["warp_same_inst_share"] == 0.96875
-    assert in_shared.severity < in_global.severity
+    assert in_shared.severity == max(Severity.INFO, in_global.severity - 1)
+    assert "shared memory already" in in_shared.caveat
+    assert "shared memory already" not in in_global.caveat
 
 
 def test_contention_inside_the_instruction_alone_costs_no_sectors():

@@ -138,6 +138,7 @@ class Analysis:
                 detection.leads,
                 detection.scope,
                 detection.highest,
+                detection.milder,
                 detection.caveat,
                 places.objects(detection.nodes),
                 Counter() if match is None else match.launched,
@@ -184,6 +185,9 @@ class Analysis:
         removal = sum(match.removal, Totals())
         shares = Shares.of(removal, summary.totals)
         highest = pattern.highest if match.highest is None else min(pattern.highest, match.highest)
+        severity = self._severity(shares.largest)
+        if match.milder and severity > Severity.INFO:
+            severity = Severity(severity - 1)
         order = _by_importance(match)
         return Finding(
             pattern=pattern.name,
@@ -194,7 +198,7 @@ class Analysis:
             of_launches=summary.launches,
             places=tuple(match.places[position] for position in order),
             scope=match.scope or pattern.scope,
-            severity=max(pattern.lowest, min(highest, self._severity(shares.largest))),
+            severity=max(pattern.lowest, min(highest, severity)),
             effect=pattern.effect,
             summary=match.description.summary,
             evidence=match.description.evidence,

@@ -38,6 +38,7 @@ class Match:
     leads: int | None
     scope: str | None
     highest: Severity | None
+    milder: bool
     caveat: str | None
     objects: dict[DataObject, int]
     # Of all launches, as far as it was recorded.
@@ -67,7 +68,15 @@ def _lines(match: Match) -> tuple[object, ...] | None:
         if place.source is None or place.space == "barrier":
             return None
         kinds.add((place.function, place.source, place.space, place.type))
-    return (match.pattern.name, match.variant, match.scope, match.highest, match.caveat, frozenset(kinds))
+    return (
+        match.pattern.name,
+        match.variant,
+        match.scope,
+        match.highest,
+        match.milder,
+        match.caveat,
+        frozenset(kinds),
+    )
 
 
 def _objects(group: Sequence[Match]) -> dict[DataObject, int]:

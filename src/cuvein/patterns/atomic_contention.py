@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from cuvein.graph import Totals
-from cuvein.patterns.finding import Description, Detection, Effect, Severity
+from cuvein.patterns.finding import Description, Detection, Effect
 from cuvein.patterns.lanes import active_lanes, distinct_addresses
 from cuvein.patterns.pattern import Pattern
 from cuvein.patterns.wording import percent
@@ -24,6 +24,9 @@ __all__ = ["PATTERN"]
 _ACROSS: tuple[LabelName, ...] = ("block", "cluster", "grid")
 
 
+_IN_SHARED = "This is in shared memory already: what is left is to combine, or a copy for each warp."
+
+
 def _find(graph: Graph, thresholds: Thresholds) -> Iterator[Detection]:
     for node in graph.nodes:
         if node.type != "atomic":
@@ -38,8 +41,9 @@ def _find(graph: Graph, thresholds: Thresholds) -> Iterator[Detection]:
             yield Detection(
                 [(node, Totals(sectors=sectors, bytes=contended))],
                 partial(_describe, graph, node),
-                # Shared-memory atomics stay in the SM: the same contention costs less than at L2.
-                highest=Severity.MEDIUM if node.space == "shared" else None,
+                # They stay in the SM: the same contention costs less than at L2.
+                milder=node.space == "shared",
+                caveat=_IN_SHARED if node.space == "shared" else None,
             )
 
 

@@ -187,6 +187,8 @@ class Detection:
         The execution scope, where it depends on the match.
     highest
         The severity it never exceeds; ``None``: the pattern's own.
+    milder
+        Whether its severity is one level below what its share of the kernel says.
     caveat
         What to add to the pattern's caveat in this case.
     weight
@@ -200,6 +202,7 @@ class Detection:
     variant: str = ""
     scope: str | None = None
     highest: Severity | None = None
+    milder: bool = False
     caveat: str | None = None
     weight: int = 0
     leads: int | None = None
