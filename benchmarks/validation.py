@@ -194,26 +194,43 @@ def _cause(program: Json, kernel: Json, quantity: str) -> str:
     return "not explained"
 
 
+# What labels are compared over, and in words.
+LEVELS = {"traffic": "all traffic of a launch", "spaces": "a memory space", "nodes": "a node"}
+
+
 def stability(result: Json) -> Section:
     """Stability: total variation of the labels."""
+    levels = [level for level in LEVELS if level in result]
     rows = [
         [
             _code(row["program"]),
             row["launches"],
-            *(f"{100 * row[what][part]:.4f} %" for what in ("spaces", "nodes") for part in ("mean", "max")),
+            *(_distance(row[level][part]) for level in levels for part in ("mean", "max")),
             row.get("reason") or ("not explained" if row["moving"] else ""),
         ]
         for row in result["programs"]
     ]
-    heads = ["program", "launches", "spaces, mean", "most", "nodes, mean", "most", "why labels move"]
+    heads = ["program", "launches"]
+    for level in levels:
+        heads += [f"{level}, mean", "most"]
+    totals: list[list[object]] = []
+    for level in levels:
+        total = result[level]
+        cells = [total["mean"], total["max"], total["mean_within"], total.get("max_within")]
+        shown = (_distance(cell) if cell is not None else "" for cell in cells)
+        totals.append([LEVELS[level], total["count"], total["identical"], *shown])
+    over = ["over", "compared", "the same in all runs", "mean", "most", "of one engine, mean", "most"]
     return {
         "runs": result["runs_per_engine"],
         "goal_mean": f"{100 * result['goal']['mean']:g} %",
         "goal_max": f"{100 * result['goal']['max']:g} %",
-        "mean": f"{100 * result['spaces']['mean']:.4f} %",
-        "max": f"{100 * result['spaces']['max']:.4f} %",
-        "table": _table(heads, rows),
+        "totals": _table(over, totals),
+        "table": _table([*heads, "why labels move"], rows),
     }, {}
+
+
+def _distance(share: float) -> str:
+    return f"{100 * share:.4f} %" if share else "0"
 
 
 def overhead(result: Json) -> Section:
