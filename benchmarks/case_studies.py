@@ -13,6 +13,7 @@ import counts
 from cuvein.findings.comparison import compare, read_run
 from cuvein.findings.locating import LinesBeside
 from cuvein.graph import Totals
+from cuvein.graph.labels import index_of
 from cuvein.profile import find
 
 if TYPE_CHECKING:
@@ -43,8 +44,9 @@ FOLDER = Path(__file__).resolve().parents[1] / "examples" / "cases"
 class Quantity:
     """What a fix takes away: where the graph has it, and the counters that show it.
 
-    ``part`` and ``spaces`` are the graph's; ``None`` for what the graph does not count, so that nothing is
-    predicted.
+    ``part`` and ``spaces`` are the graph's. ``None`` is for what memory is asked for behind the caches, which
+    no access shows: there the graph says what has to be read at least, the bytes that a read is the first to
+    touch, and predicted is that all beyond it goes.
     """
 
     part: Literal["instructions", "wavefronts", "sectors"] | None
@@ -59,6 +61,11 @@ def _instructions(*operations: str) -> tuple[str, ...]:
 _GLOBAL = _instructions("global_ld", "global_st", "global_atom", "global_red")
 _SHARED = _instructions("shared_ld", "shared_st", "shared_atom")
 _LOCAL = _instructions("local_ld", "local_st")
+_SECTORS = tuple(
+    counter
+    for kind in ("load", "store", "atomic")
+    for counter in counts.QUANTITIES[f"global {kind} sectors"].counters
+)
 QUANTITIES: dict[str, Quantity] = {
     "memory instructions": Quantity(
         "instructions", ("global", "shared", "local"), (*_GLOBAL, *_SHARED, *_LOCAL)
@@ -69,19 +76,17 @@ QUANTITIES: dict[str, Quantity] = {
     "shared wavefronts": Quantity(
         "wavefronts", ("shared",), ("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",)
     ),
-    "global sectors": Quantity(
-        "sectors",
-        ("global",),
-        tuple(f"l1tex__t_sectors_pipe_lsu_mem_global_op_{kind}.sum" for kind in ("ld", "st", "atom", "red")),
-    ),
+    # Those of atomics by the counters that take a sector once an instruction, as the graph does.
+    "global sectors": Quantity("sectors", ("global",), _SECTORS),
     "local sectors": Quantity(
         "sectors",
         ("local",),
         tuple(f"l1tex__t_sectors_pipe_lsu_mem_local_op_{kind}.sum" for kind in ("ld", "st")),
     ),
-    "L2 sectors": Quantity(None, (), ("lts__t_sectors_srcunit_tex.sum",)),
-    "DRAM bytes": Quantity(None, (), ("dram__bytes_read.sum", "dram__bytes_write.sum")),
+    "bytes read from DRAM": Quantity(None, ("global",), ("dram__bytes_read.sum",)),
 }
+TRAFFIC = ("dram__bytes_read.sum", "dram__bytes_write.sum")
+L2 = "lts__t_sectors_srcunit_tex.sum"
 # What a kernel waits for, which tells why one that does less takes as long: how busy the parts of the memory
 # system are, what goes through their common pipe, and cycles of a warp between two instructions.
 BUSY = {
@@ -101,9 +106,11 @@ STALLS = {
         "barriers": "barrier",
     }.items()
 }
+# These take a sector of an atomic again for each further lane that updates the same word.
+TAGGED = tuple(f"l1tex__t_sectors_pipe_lsu_mem_global_op_{kind}.sum" for kind in ("atom", "red"))
 METRICS = sorted(
     {metric for quantity in QUANTITIES.values() for metric in quantity.metrics}
-    | {*counts.QUANTITIES["global atomic sectors"].counters, *BUSY.values(), PIPE, LATENCY, *STALLS.values()}
+    | {*TRAFFIC, L2, *TAGGED, *BUSY.values(), PIPE, LATENCY, *STALLS.values()}
 )
 
 
@@ -127,9 +134,9 @@ class Case:
         What that takes away: a key of ``QUANTITIES``.
     full, small
         Arguments of the programs: for measuring, and for recording a trace.
-    removal, time, stays
-        Sentences for the page: why what went differs from the prediction, why no time was gained, and why the
-        finding is still there although it was answered.
+    removal, time, stays, notes
+        Sentences for the page: why what went differs from the prediction, why no time was gained, why the
+        finding is still there although it was answered, and what else is to be known.
     """
 
     name: str
@@ -143,6 +150,7 @@ class Case:
     removal: str = ""
     time: str = ""
     stays: str = ""
+    notes: str = ""
 
     def source(self, variant: str) -> Path:
         """Return the source of a variant: C++, or Python where kernels are written in it."""
@@ -190,6 +198,7 @@ def compared(case: Case, before: Path, after: Path) -> dict[str, Any]:
         ],
         "rank": findings.index(ours[0]) + 1 if ours else None,
         "predicted": _predicted(ours, quantity.spaces, part) if part else None,
+        "once": None if part else _read_first(comparison.before, quantity.spaces),
         "before": _work(comparison.before, quantity.spaces, part) if part else None,
         "after": _work(comparison.after, quantity.spaces, part) if part else None,
         "gone": _patterns(comparison, "gone"),
@@ -211,6 +220,16 @@ def _predicted(findings: Iterable[Finding], spaces: tuple[str, ...], part: str) 
                 key = (finding.kernel, place.function, place.pc, place.space, place.type)
                 most[key] = max(most[key], getattr(removal, part))
     return sum(most.values())
+
+
+def _read_first(run: Run, spaces: tuple[str, ...]) -> int:
+    """Return the bytes that were read before anything else touched them: they come from memory."""
+    nodes = [node for kernel in run.kernels for node in kernel.nodes.values()]
+    return sum(
+        node.weights[index_of("cold")]
+        for node in nodes
+        if node.key.type == "read" and node.key.space in spaces
+    )
 
 
 def _work(run: Run, spaces: tuple[str, ...], part: str) -> int:

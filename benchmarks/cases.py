@@ -9,14 +9,13 @@ For every folder of ``examples/cases`` this builds ``before.cu`` and ``after.cu`
     profiles one run of each with ``cuvein run``, and compares them as ``cuvein diff`` does; ``--jobs`` cases
     at once, which changes no count;
 ``count``
-    reads the hardware counters of one run of each with Nsight Compute;
-``time``
-    reads the cycles of ten runs of each.
+    reads the hardware counters and the cycles of ten runs of each with Nsight Compute. The caches are empty
+    when a launch begins, as they are for cuvein and as Nsight Compute has it.
 
 The results of every step stay in the work folder; after each step what is there goes to the results file, so
 that a run which is cut short loses nothing: ``--resume`` takes only the steps that have no result of this
 commit yet. In the end a table is printed. Without ``--step`` all steps are taken. Needs a GPU, nvcc, and ncu
-for the last two steps, during which nothing else may use the GPU.
+for the last step, during which nothing else may use the GPU.
 The exit status is 1 when a step failed, not when a goal is missed: the table says that.
 """
 
@@ -45,11 +44,12 @@ import machine  # noqa: E402
 import nsight  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection
 
     from case_studies import Case
 
-STEPS = ("observe", "count", "time")
+# What a step finds, by the names it has in the results.
+STEPS = {"observe": ("observe",), "count": ("count", "time")}
 VARIANTS = ("before", "after")
 RUNS = 10
 # Seconds for a program under ncu; the longest takes 15.
@@ -99,11 +99,11 @@ def main() -> int:
     return 1 if problems else 0
 
 
-def missing(steps: Sequence[str]) -> str | None:
+def missing(steps: Collection[str]) -> str | None:
     """Say which tool that the steps need is not there, before any of them takes its time."""
     if build.nvcc() is None:
         return "no nvcc: it comes with a CUDA toolkit, and with the wheel nvidia-cuda-nvcc"
-    if {"count", "time"} & set(steps) and shutil.which("ncu") is None:
+    if "count" in steps and shutil.which("ncu") is None:
         return "no ncu on PATH: it comes with Nsight Compute; --step observe does without"
     return None
 
@@ -112,7 +112,7 @@ def take(step: str, cases: list[Case], work: Path, results: Path, jobs: int) -> 
     """Take a step for all cases and write what is there after each; returns what failed, and why."""
     jobs = max(1, jobs) if step == "observe" else 1
     workers = max(1, PROCESSORS // (len(VARIANTS) * jobs))
-    action = {"observe": partial(observe, workers=workers), "count": count, "time": time}[step]
+    action = {"observe": partial(observe, workers=workers), "count": count}[step]
     problems = []
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         reasons = pool.map(lambda case: attempt(action, case, work, step), cases)
@@ -125,11 +125,11 @@ def take(step: str, cases: list[Case], work: Path, results: Path, jobs: int) -> 
 
 def is_done(case: Case, work: Path, step: str) -> bool:
     """Say whether the work folder has this step's result, of the very commit that is checked out."""
-    path = work / case.name / f"{step}.json"
+    paths = [work / case.name / f"{name}.json" for name in STEPS[step]]
     commit = machine.describe()["commit"]
-    if commit is None or commit.endswith("-dirty") or not path.exists():
+    if commit is None or commit.endswith("-dirty") or not all(path.exists() for path in paths):
         return False
-    return json.loads(path.read_text())["machine"]["commit"] == commit
+    return all(json.loads(path.read_text())["machine"]["commit"] == commit for path in paths)
 
 
 def compile_all(cases: list[Case], work: Path, architecture: str) -> dict[str, str]:
@@ -167,8 +167,9 @@ def attempt(action: Callable[[Case, Path], dict[str, Any]], case: Case, work: Pa
     except (nsight.NsightError, RuntimeError, TimeoutError) as error:
         return str(error)
     print(f"cases.py: {case.name}: {step} took {monotonic() - start:.1f} s", file=sys.stderr)
-    found = {**found, "machine": machine.describe()}
-    (work / case.name / f"{step}.json").write_text(json.dumps(found, indent=1))
+    for name in STEPS[step]:
+        result = {**found[name], "machine": machine.describe()}
+        (work / case.name / f"{name}.json").write_text(json.dumps(result, indent=1))
     return None
 
 
@@ -194,21 +195,33 @@ def observe(case: Case, folder: Path, workers: int) -> dict[str, Any]:
 
     with ThreadPoolExecutor(max_workers=len(VARIANTS)) as pool:
         list(pool.map(run, VARIANTS))
-    return case_studies.compared(case, folder / "before-profiles", folder / "after-profiles")
+    return {"observe": case_studies.compared(case, folder / "before-profiles", folder / "after-profiles")}
 
 
 def count(case: Case, folder: Path) -> dict[str, Any]:
-    """Read the counters of one run of both variants: sums over its launches, means of what is no sum."""
-    found = {}
+    """Read counters and cycles of ten runs of both variants.
+
+    A run's counters are sums over its launches, and means of what is no sum; of them the mean over the runs
+    is kept, of the cycles each.
+    """
+    counters, cycles = {}, {}
     for variant in VARIANTS:
-        launches = counted([*program(case, folder, variant), *case.full], _only(case))
-        found[variant] = {
+        command = [*program(case, folder, variant), *case.full, "--repeat", str(RUNS)]
+        launches = counted(command, ["--kernel-name", f"regex:{case.kernel}"])
+        if len(launches) % RUNS or not all(CYCLES in launch.counters for launch in launches):
+            raise RuntimeError(f"{variant}: {len(launches)} launches in {RUNS} runs, or some without cycles")
+        counters[variant] = {
             name: sum(launch.counters[name] for launch in launches)
-            / (1 if name.endswith(".sum") else len(launches))
+            / (RUNS if name.endswith(".sum") else len(launches))
             for name in case_studies.METRICS
             if all(name in launch.counters for launch in launches)
         }
-    return found
+        each = len(launches) // RUNS
+        cycles[variant] = [
+            sum(launch.counters[CYCLES] for launch in launches[start : start + each])
+            for start in range(0, len(launches), each)
+        ]
+    return {"count": counters, "time": cycles}
 
 
 absent: set[str] = set()
@@ -216,9 +229,9 @@ absent: set[str] = set()
 
 def counted(command: list[str], options: list[str]) -> list[nsight.Launch]:
     """Read all metrics that this GPU has, and name the others."""
-    metrics = [name for name in case_studies.METRICS if name not in absent]
+    metrics = [name for name in (*case_studies.METRICS, CYCLES) if name not in absent]
     try:
-        return nsight.count(command, metrics, options=options, timeout=TIMEOUT)
+        return nsight.count(command, metrics, options=options, timeout=TIMEOUT, cold=True)
     except nsight.NsightError as error:
         missing = re.search(r"knows no metric (\w+)", str(error))
         names = [name for name in metrics if missing and name.partition(".")[0] == missing[1]]
@@ -229,28 +242,6 @@ def counted(command: list[str], options: list[str]) -> list[nsight.Launch]:
     return counted(command, options)
 
 
-def time(case: Case, folder: Path) -> dict[str, Any]:
-    """Read the cycles of ten runs of both variants."""
-    found = {}
-    for variant in VARIANTS:
-        launches = nsight.count(
-            [*program(case, folder, variant), *case.full, "--repeat", str(RUNS)],
-            [CYCLES],
-            options=_only(case),
-            timeout=TIMEOUT,
-        )
-        cycles = [launch.counters[CYCLES] for launch in launches if CYCLES in launch.counters]
-        each = len(cycles) // RUNS
-        if not each or each * RUNS != len(launches):
-            raise RuntimeError(f"{variant}: {len(cycles)} cycles of {len(launches)} launches in {RUNS} runs")
-        found[variant] = [sum(cycles[start : start + each]) for start in range(0, len(cycles), each)]
-    return found
-
-
-def _only(case: Case) -> list[str]:
-    return ["--kernel-name", f"regex:{case.kernel}"]
-
-
 def write(cases: list[Case], work: Path, results: Path) -> dict[str, Any]:
     """Put what is there of all steps into the results file; returns all that is in it now."""
     document = (
@@ -259,10 +250,10 @@ def write(cases: list[Case], work: Path, results: Path) -> dict[str, Any]:
         else {"format": "cuvein cases", "version": 1, "runs": RUNS, "cases": {}}
     )
     for case in cases:
-        for step in STEPS:
-            path = work / case.name / f"{step}.json"
+        for name in (name for names in STEPS.values() for name in names):
+            path = work / case.name / f"{name}.json"
             if path.exists():
-                document["cases"].setdefault(case.name, {})[step] = json.loads(path.read_text())
+                document["cases"].setdefault(case.name, {})[name] = json.loads(path.read_text())
     document["cases"] = dict(sorted(document["cases"].items()))
     document["machine"] = machine.describe()
     results.parent.mkdir(parents=True, exist_ok=True)

@@ -50,10 +50,11 @@ class Row:
         return case_studies.QUANTITIES[self.case.quantity]
 
     def counted(self, variant: str) -> float | None:
-        """The quantity in a variant, by hardware counters."""
+        """The quantity in a variant, by hardware counters, where all of them were read."""
         counters = self.found.get("count", {}).get(variant, {})
-        known = [counters[metric] for metric in self.quantity.metrics if metric in counters]
-        return sum(known) if known else None
+        if not all(metric in counters for metric in self.quantity.metrics):
+            return None
+        return sum(counters[metric] for metric in self.quantity.metrics)
 
     @property
     def rank(self) -> int | None:
@@ -62,8 +63,12 @@ class Row:
 
     @property
     def predicted(self) -> int | None:
-        """What the findings said would go."""
-        return self.found.get("observe", {}).get("predicted")
+        """What the findings said would go, or what is read beyond what has to be."""
+        observed = self.found.get("observe", {})
+        before, once = self.counted("before"), observed.get("once")
+        if self.quantity.part is None:
+            return None if before is None or once is None else round(before - once)
+        return observed.get("predicted")
 
     @property
     def removed(self) -> float | None:
@@ -80,8 +85,7 @@ class Row:
     def rate(self, variant: str) -> float | None:
         """Bytes of DRAM that a variant moves in a cycle."""
         counters, times = self.found.get("count", {}).get(variant, {}), self.found.get("time")
-        metrics = case_studies.QUANTITIES["DRAM bytes"].metrics
-        known = [counters[metric] for metric in metrics if metric in counters]
+        known = [counters[metric] for metric in case_studies.TRAFFIC if metric in counters]
         return sum(known) / mean(times[variant]) if known and times else None
 
     def both(self, metric: str) -> tuple[float, float] | None:
@@ -188,8 +192,7 @@ def _section(row: Row, document: dict[str, Any]) -> list[str]:
     texts.append(f"Fix: {row.case.fix}.")
     if row.case.removal:
         texts.append(row.case.removal)
-    if row.case.stays:
-        texts.append(row.case.stays)
+    texts += [text for text in (row.case.stays, row.case.notes) if text]
     if row.removed is None and row.predicted is not None:
         less = observed["before"] - observed["after"]
         texts.append(
@@ -220,6 +223,8 @@ def unmoved(row: Row) -> str:
         texts.append(
             f"Instructions in the pipe of loads, stores and shuffles: {pipe[0]:,.0f} and {pipe[1]:,.0f}."
         )
+    if asked := row.both(case_studies.L2):
+        texts.append(f"Sectors that L2 was asked for: {asked[0]:,.0f} and {asked[1]:,.0f}.")
     stalls = {what: row.both(metric) for what, metric in case_studies.STALLS.items()}
     latency = row.both(case_studies.LATENCY)
     if latency and (known := {what: pair for what, pair in stalls.items() if pair}):
@@ -287,12 +292,13 @@ _UNDER = """
 *Rank* is that of the first finding of the pattern among all of `before`; *lines* is how many lines the fix
 changes, beside what both variants share (the arrays of `particles`, in `problem.h`). *Predicted* is what the
 findings of that pattern say a fix removes, at most, or what could be served elsewhere (`broadcast` and
-`constant-candidate`, of which `cuvein diff` therefore attributes no amounts); *measured* is the difference
-between the variants by hardware counters (Nsight Compute {ncu_version}), and *of all* its share of what
-`before` does. *Speed* is the kernel's cycles before over after, means of {runs} runs, whose least and
-greatest are given below. {gpu}, driver {driver}, nvcc {nvcc_version}, cuvein {cuvein_version}; last measured
-{date} at commit `{commit}`, and a case that was measured at others says so (`+`: with changes that were not
-on that commit).
+`constant-candidate`, of which `cuvein diff` therefore attributes no amounts); of bytes from DRAM it is what
+`before` reads beyond those that its graph sees read for the first time. *Measured* is the difference between
+the variants by hardware counters (Nsight Compute {ncu_version}), and *of all* its share of what `before`
+does. *Speed* is the kernel's cycles before over after. Counters and cycles are means of {runs} runs, each of
+which begins with empty caches; least and greatest cycles are given below. {gpu}, driver {driver}, nvcc
+{nvcc_version}, cuvein {cuvein_version}; last measured {date} at commit `{commit}`, and a case that was
+measured at others says so (`+`: with changes that were not on that commit).
 """
 
 _IDLE = """

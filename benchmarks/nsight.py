@@ -46,6 +46,7 @@ def count(
     timeout: float = 300,
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
+    cold: bool = False,
 ) -> list[Launch]:
     """Run ``command`` under ncu.
 
@@ -64,6 +65,9 @@ def count(
         Where the program runs.
     environment
         Variables added to the program's environment.
+    cold
+        Whether the caches are emptied before a kernel runs, as ncu does unless told otherwise. What a kernel
+        asks memory for, and its cycles, depend on that.
 
     Returns
     -------
@@ -81,7 +85,18 @@ def count(
         raise NsightError("There is no ncu on PATH; it comes with Nsight Compute and with the CUDA toolkit.")
     with tempfile.TemporaryDirectory(prefix="cuvein-ncu-") as folder:
         log = Path(folder) / "log"
-        line = [ncu, *_OPTIONS, "--log-file", str(log), "--metrics", ",".join(metrics), *options, *command]
+        caches = ("--cache-control", "all" if cold else "none")
+        line = [
+            ncu,
+            *_OPTIONS,
+            *caches,
+            "--log-file",
+            str(log),
+            "--metrics",
+            ",".join(metrics),
+            *options,
+            *command,
+        ]
         status, output = _run(line, timeout, cwd, environment)
         text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     if status is None:
@@ -93,11 +108,9 @@ def count(
     return launches
 
 
-# Locked clocks need rights that reading counters does not, and change no count. Neither do cold caches.
+# Locked clocks need rights that reading counters does not, and change no count.
 _OPTIONS = (
     "--clock-control",
-    "none",
-    "--cache-control",
     "none",
     "--csv",
     "--page",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import case_studies
 import cases_page
+import counts
 import golden
 from cuvein.collect.replay import replay
 from cuvein.patterns import PATTERNS, pattern_named
@@ -118,12 +120,24 @@ def test_the_page_is_made_of_the_results() -> None:
     assert set(document["cases"]) <= set(CASES)
 
 
+def test_differences_are_explained_to_the_last_count() -> None:
+    measured = {row.case.name: row for row in cases_page.rows(json.loads(cases_page.RESULTS.read_text()))}
+    ttm, histogram = measured["ttm"], measured["histogram"]
+    told = [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]{4,}", ttm.case.removal)]
+    assert ttm.predicted is not None
+    assert ttm.predicted - sum(told) == ttm.removed
+    atomics = histogram.found["count"]["before"]
+    for metrics in (case_studies.TAGGED, counts.QUANTITIES["global atomic sectors"].counters):
+        assert f"{sum(atomics[metric] for metric in metrics):,.0f}" in histogram.case.notes
+
+
 def measured(before: float, after: float, *, predicted: int | None = 100, rank: int = 1) -> dict[str, Any]:
     """Return results of the case softmax, whose quantity are instructions of shared memory."""
-    metric = "smsp__sass_inst_executed_op_shared_ld.sum"
+    first, *others = case_studies.QUANTITIES[CASES["softmax"].quantity].metrics
+    none = dict.fromkeys(others, 0.0)
     return {
         "observe": {"rank": rank, "predicted": predicted, "gone": {"shared-memory-abuse": 1}},
-        "count": {"before": {metric: 200.0}, "after": {metric: 100.0}},
+        "count": {"before": {first: 200.0, **none}, "after": {first: 100.0, **none}},
         "time": {"before": [before], "after": [after]},
     }
 
@@ -145,6 +159,38 @@ def measured(before: float, after: float, *, predicted: int | None = 100, rank: 
 def test_the_goals_are_judged_by_the_results(results: dict[str, Any], said: str) -> None:
     goals = cases_page.goals({"cases": {"softmax": results}})
     assert any(said in goal for goal in goals), goals
+
+
+def test_a_sum_of_counters_needs_them_all() -> None:
+    results = measured(300, 100)
+    assert len(results["count"]["after"]) > 1
+    results["count"]["after"].popitem()
+    (row,) = cases_page.rows({"cases": {"softmax": results}})
+    assert row.counted("before") == 200
+    assert row.counted("after") is None
+    assert row.removed is None
+
+
+def test_predicted_of_memory_is_what_is_read_beyond_the_first_time() -> None:
+    (metric,) = case_studies.QUANTITIES["bytes read from DRAM"].metrics
+    results = {
+        "observe": {"rank": 1, "predicted": None, "once": 50},
+        "count": {"before": {metric: 170.0}, "after": {metric: 51.0}},
+    }
+    (row,) = cases_page.rows({"cases": {"lookup": results}})
+    assert (row.predicted, row.removed, row.as_predicted) == (120, 119, True)
+
+
+@recorded
+def test_what_a_look_up_reads_first_is_its_input(profiles: Profiles) -> None:
+    case = CASES["lookup"]
+    rows, entries = map(int, case.small)
+    state, used = 1, set()
+    for _ in range(rows):
+        state = (state * 1664525 + 1013904223) % 2**32
+        used.add(state * entries >> 32)
+    found = case_studies.compared(case, profiles("lookup", "before"), profiles("lookup", "after"))
+    assert (found["predicted"], found["once"]) == (None, rows * 4 + len(used) * 64)
 
 
 def test_the_page_says_what_a_kernel_waits_for_where_time_stayed() -> None:

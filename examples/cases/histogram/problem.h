@@ -17,7 +17,7 @@ struct Problem {
     const int kilopixels = arguments.number("kilopixels", 1 << 16);
     arguments.done();
     pixels.resize(static_cast<size_t>(kilopixels) * 256);
-    blocks = std::min(1056, kilopixels);
+    blocks = std::min(1056, std::max(1, kilopixels / 32));
     unsigned state = 1;
     for (uchar4& four : pixels) {
       // A dark background with some noise, and a bright object with much.

@@ -17,7 +17,7 @@ struct Problem {
     Arguments arguments(count, words);
     times = repetitions(arguments);
     rows = arguments.number("rows", 1 << 23, 64);
-    entries = arguments.number("entries", 1 << 18);
+    entries = arguments.number("entries", 3 << 17);
     arguments.done();
     unsigned state = 1;
     for (int row = 0; row < rows; ++row) {

@@ -44,7 +44,7 @@ def test_a_missing_tool_is_one_sentence(has_nvcc, said, program, monkeypatch, ca
 
 def test_observing_needs_no_ncu(program):
     assert program.missing(["observe"]) is None
-    assert program.missing(["observe", "time"]) is not None
+    assert program.missing(["observe", "count"]) is not None
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def cases(program, monkeypatch, tmp_path):
 
     def action(case, folder):
         taken.append(case.name)
-        return {"before": {}, "after": {}}
+        return {name: {"before": {}, "after": {}} for name in ("count", "time")}
 
     def compile_all(chosen, work, _):
         for case in chosen:
@@ -88,3 +88,27 @@ def test_resuming_takes_what_has_no_result_of_this_commit(cases):
 def test_nothing_is_resumed_where_the_commit_does_not_tell_what_was_measured(commit, cases):
     assert cases("softmax", at=commit) == ["softmax"]
     assert cases("--resume", "softmax", at=commit) == ["softmax"]
+
+
+def test_counters_and_cycles_are_those_of_a_run(program, monkeypatch):
+    total, ratio = "a.sum", "b.ratio"
+    asked = []
+
+    def launches(command, metrics, **options):
+        asked.append((command, options["cold"]))
+        # Two kernels a run, and every run takes one cycle more.
+        return [
+            program.nsight.Launch(name, (1, 1, 1), (1, 1, 1), {total: 3, ratio: value, program.CYCLES: run})
+            for run in range(program.RUNS)
+            for name, value in (("first", 1), ("second", 2))
+        ]
+
+    monkeypatch.setattr(program.case_studies, "METRICS", [total, ratio])
+    monkeypatch.setattr(program.nsight, "count", launches)
+    found = program.count(program.case_studies.cases()["softmax"], Path("work"))
+    assert found["count"]["before"] == found["count"]["after"] == {total: 6, ratio: 1.5}
+    assert found["time"]["before"] == found["time"]["after"] == [2 * run for run in range(program.RUNS)]
+    assert [(command[0], command[-2:]) for command, _ in asked] == [
+        (f"work/{variant}", ["--repeat", "10"]) for variant in ("before", "after")
+    ]
+    assert all(cold for _, cold in asked)

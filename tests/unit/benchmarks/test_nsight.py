@@ -57,8 +57,15 @@ def test_ncu_is_asked_for_the_metrics_of_the_command_alone(ncu):
     assert len(nsight.count(["./labels", "64"], [REQUESTS, "a.sum"], options=["--launch-count", "2"])) == 2
     line = called.read_text()
     assert line.startswith("C "), "numbers are those of the C locale"
+    assert " --cache-control none " in line
     assert line.endswith(f"--metrics {REQUESTS},a.sum --launch-count 2 ./labels 64\n")
     assert "--clock-control none" in line
+
+
+def test_caches_are_emptied_where_that_is_asked_for(ncu):
+    called = ncu(TABLE)
+    nsight.count(["./labels"], [REQUESTS], cold=True)
+    assert " --cache-control all " in called.read_text()
 
 
 @pytest.mark.parametrize(
