@@ -251,7 +251,8 @@ def goals(document: dict[str, Any]) -> list[str]:
     unpredicted = [row.case.name for row in measured if row.removed is not None and row.predicted is None]
     uncounted = [row.case.name for row in measured if row.removed is None]
     absent = [name for name in case_studies.cases() if name not in document["cases"]]
-    silent = [row.case.name for row in measured if not row.tells]
+    silent = [row.case.name for row in measured if not row.tells and not row.case.stays]
+    unseen = [row.case.name for row in measured if not row.tells and row.case.stays]
     gains = {row.case.name: row.speedup for row in measured if row.speedup is not None}
     enough = sum(gain >= GAIN for gain in gains.values())
     best = sorted(gains, key=lambda name: -gains[name])[:3]
@@ -265,7 +266,8 @@ def goals(document: dict[str, Any]) -> list[str]:
         f"{_listed('nothing is predicted, since the graph does not count that', unpredicted)}",
         *([f"Counters not read yet: {', '.join(uncounted)}"] if uncounted else []),
         *([f"Not measured yet: {', '.join(absent)}"] if absent else []),
-        f"`cuvein diff` names what went: {len(measured) - len(silent)} of {len(measured)}{_but(silent)}",
+        f"`cuvein diff` names what went: {len(measured) - len(silent) - len(unseen)} of {len(measured)}"
+        f"{_but(silent)}{_listed('the fix changes no access', unseen)}",
         f"Gains of {GAIN}{TIMES} or more: {enough} (goal {GAINERS}); the best (goal {BEST:.0f}{TIMES}): "
         + ", ".join(f"{name} {gains[name]:.2f}{TIMES}" for name in best),
         f"Slower: {', '.join(slower) or 'none'}",

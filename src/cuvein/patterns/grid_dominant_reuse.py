@@ -51,7 +51,8 @@ PATTERN = Pattern(
     effect=Effect.MOVES,
     mechanism=(
         "L2 serves reuse across blocks: order the blocks so that sharers run together, tile so that one "
-        "block reuses more, or pin the region with an access policy window."
+        "block reuses more, or keep the region in L2 by an access policy window, with no more of L2 set "
+        "aside than it takes."
     ),
     caveat="If the footprint fits L2 and the kernel is not bound by L2 bandwidth, there is little to gain.",
     find=_find,
