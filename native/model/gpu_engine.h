@@ -22,12 +22,16 @@ constexpr uint64_t kHintsOffset = 128 << 10;    // kHints numbers: where a range
 constexpr uint64_t kRangesOffset = 256 << 10;   // kMostRanges of Range
 constexpr uint64_t kKeysOffset = 512 << 10;     // of the blocks at each multiprocessor
 constexpr uint64_t kDirectoryOffset = 1 << 20;  // entries of the directory
-constexpr uint64_t kSitesOffset = 2 << 20;      // kCopies of kSites
-constexpr uint64_t kCountsOffset = 4 << 20;     // as many counts
-constexpr uint64_t kResidentsOffset = 6 << 20;  // kResidents
-constexpr uint64_t kNodesOffset = 7 << 20;      // node keys of the sites
-constexpr uint64_t kCountersOffset = 8 << 20;   // kAllCounters
-constexpr uint64_t kMemoryBytes = 16 << 20;     // all of it
+constexpr uint64_t kSitesOffset = 2 << 20;      // kSites
+constexpr uint64_t kNodesOffset = 3 << 20;      // node keys of the sites
+constexpr uint64_t kResidentsOffset = 4 << 20;  // kResidents
+constexpr uint64_t kCountsOffset = 6 << 20;     // the sites' counts, of each multiprocessor
+constexpr uint64_t kCountersOffset = 18 << 20;  // kAllCounters
+constexpr uint64_t kMemoryBytes = 26 << 20;     // all of it
+// The compiler (ptxas 13.5) takes what lies 4 to 8 MiB from an address in device memory for 8 MiB less in
+// atomics that return what was there.
+constexpr bool atomics_reach(uint64_t offset) { return (offset + (4 << 20)) % (16 << 20) < 8 << 20; }
+static_assert(atomics_reach(kSitesOffset) && atomics_reach(kCountersOffset));
 constexpr unsigned kDirectoryBits = 17;
 constexpr uint32_t kMultiprocessors = 192;  // more than any GPU has
 
@@ -183,10 +187,12 @@ static_assert(kCountersOffset + sizeof(Counter) * kAllCounters <= kMemoryBytes);
 
 constexpr uint32_t kHints = 256;
 
-// What an access of a usual warp needs to know of its instruction, made by the first that comes by: tables of
-// sites, direct-mapped, one for each kCopies multiprocessors. Multiprocessors keep parts of 16 bytes in their
-// caches that others have since written: each part says for itself whose it is.
+// What an access of a usual warp needs to know of its instruction, made by the first that comes by: a table
+// of sites, direct-mapped. Multiprocessors count apart, since atomics at one address wait for one another.
+// They keep parts of 16 bytes in their caches that others have since written: each part says for itself whose
+// it is.
 constexpr uint32_t kSites = 1024;
+constexpr uint64_t kCountSetBytes = 64 << 10;  // of a multiprocessor
 constexpr uint32_t kSiteWays = 4;
 constexpr unsigned kWarpShift = 21;
 constexpr unsigned kExtentShift = 21;         // of shared memory, in units that it is handed out in:
@@ -208,6 +214,8 @@ struct alignas(64) Site {
 struct alignas(64) SiteCounts {
   unsigned long long counts[kSiteWays];
 };
+static_assert(kCountSetBytes == kSites * sizeof(SiteCounts));
+static_assert(kCountsOffset + kMultiprocessors * kCountSetBytes <= kCountersOffset);
 // Brief facts: extra 5 at 10 | addresses - 1: 5 at 5 | lanes - 1: 5. Extra is sectors - 1, in shared memory
 // ideal wavefronts - 1, or words - 1 where lanes have less than a word.
 
@@ -217,7 +225,7 @@ struct alignas(32) Resident {
   uint32_t tag;    // slot + 1, above kWarpShift the warp of the block
   uint32_t block;
   uint64_t shadow;  // of its block's shared memory
-  uint64_t reserved;
+  Warp* warp;       // null: nothing is kept of blocks
 };
 constexpr uint32_t kResidents = 256 * kWarpsPerMultiprocessor;
 

@@ -51,70 +51,88 @@ CUVEIN_SLOW uint32_t begin(uint64_t data, uint64_t address, uint32_t where, uint
   return SANITIZER_PATCH_SUCCESS;
 }
 
-// What is left of an access by the short way. `left`: a Left, and where nothing is known of the access its
-// size and flags above. `rest`: its address, the lower half of it, or the outcome.
 template <Space kSpace>
-CUVEIN_FAST uint32_t go_on(uint64_t data, uint64_t rest, uint32_t where, uint32_t active, uint32_t left) {
+CUVEIN_SLOW uint32_t start(uint64_t data, uint64_t address, uint32_t where, uint32_t packed,
+                           uint32_t active) {
+  if (cuvein::gpu::try_again<kSpace>(data, address, where, active)) return SANITIZER_PATCH_SUCCESS;
+  return begin<kSpace>(data, address, where, packed, active);
+}
+
+// Of a part of the warp.
+template <Space kSpace>
+CUVEIN_SLOW uint32_t part(uint64_t data, uint64_t address, uint32_t where, uint32_t packed, uint32_t active) {
+  if (cuvein::gpu::analyse_lanes<kSpace>(data, address, where, active)) return SANITIZER_PATCH_SUCCESS;
+  return start<kSpace>(data, address, where, packed, active);
+}
+
+// What is left of an access by the short way. `left`: a Left, of the whole warp, and where not all is known
+// of the access its size and flags above. `rest`: its address, the lower half of it, or the outcome.
+template <Space kSpace>
+CUVEIN_FAST uint32_t go_on(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
   if ((left & 3) != 0) {
-    cuvein::gpu::finish_usual<kSpace>(data, rest, active, static_cast<cuvein::gpu::Left>(left));
+    cuvein::gpu::finish_usual<kSpace>(data, rest, ~0u, static_cast<cuvein::gpu::Left>(left));
     return SANITIZER_PATCH_SUCCESS;
   }
-  return begin<kSpace>(data, rest, where, left >> 2, active);
+  const uint32_t active = cuvein::gpu::active_lanes();
+  if (active != ~0u) return part<kSpace>(data, rest, where, left >> 2, active);
+  return start<kSpace>(data, rest, where, left >> 2, active);
 }
 
 }  // namespace
 
 // Called by name, see below.
 #define CUVEIN_STEP extern "C" __device__ __noinline__
-CUVEIN_STEP uint32_t cuvein_global_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t active,
-                                        uint32_t left) {
-  return go_on<Space::kGlobal>(data, rest, where, active, left);
+CUVEIN_STEP uint32_t cuvein_global_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
+  return go_on<Space::kGlobal>(data, rest, where, left);
 }
-CUVEIN_STEP uint32_t cuvein_shared_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t active,
-                                        uint32_t left) {
-  return go_on<Space::kShared>(data, rest, where, active, left);
+CUVEIN_STEP uint32_t cuvein_shared_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
+  return go_on<Space::kShared>(data, rest, where, left);
 }
 
 namespace {
 
-// A call that all lanes make or none, as the compiler is told: else it would keep on the stack, in every
-// access, what brings the lanes together again behind it.
-#define CUVEIN_CALL_LEFT(name)                                                                               \
-  asm volatile(                                                                                              \
-      "{\n\t"                                                                                                \
-      ".reg .pred none;\n\t"                                                                                 \
-      ".param .b64 data;\n\t"                                                                                \
-      ".param .b64 rest;\n\t"                                                                                \
-      ".param .b32 where;\n\t"                                                                               \
-      ".param .b32 active;\n\t"                                                                              \
-      ".param .b32 left;\n\t"                                                                                \
-      ".param .b32 result;\n\t"                                                                              \
-      "mov.u32 %0, 0;\n\t"                                                                                   \
-      "setp.eq.u32 none, %5, %6;\n\t"                                                                        \
-      "@none bra.uni DONE;\n\t"                                                                              \
-      "st.param.b64 [data], %1;\n\t"                                                                         \
-      "st.param.b64 [rest], %2;\n\t"                                                                         \
-      "st.param.b32 [where], %3;\n\t"                                                                        \
-      "st.param.b32 [active], %4;\n\t"                                                                       \
-      "st.param.b32 [left], %5;\n\t"                                                                         \
-      "call.uni (result), " name                                                                             \
-      ", (data, rest, where, active, left);\n\t"                                                             \
-      "ld.param.b32 %0, [result];\n\t"                                                                       \
-      "DONE:\n\t"                                                                                            \
-      "}"                                                                                                    \
-      : "=&r"(result)                                                                                        \
-      : "l"(data), "l"(rest), "r"(where), "r"(active), "r"(left), "n"(static_cast<uint32_t>(Left::kNothing)) \
+// A call that all lanes make or none.
+#define CUVEIN_CALL_LEFT(name)                                                                  \
+  asm volatile(                                                                                 \
+      "{\n\t"                                                                                   \
+      ".reg .pred none;\n\t"                                                                    \
+      ".param .b64 data;\n\t"                                                                   \
+      ".param .b64 rest;\n\t"                                                                   \
+      ".param .b32 where;\n\t"                                                                  \
+      ".param .b32 left;\n\t"                                                                   \
+      ".param .b32 result;\n\t"                                                                 \
+      "mov.u32 %0, 0;\n\t"                                                                      \
+      "setp.eq.u32 none, %4, %5;\n\t"                                                           \
+      "@none bra.uni DONE;\n\t"                                                                 \
+      "st.param.b64 [data], %1;\n\t"                                                            \
+      "st.param.b64 [rest], %2;\n\t"                                                            \
+      "st.param.b32 [where], %3;\n\t"                                                           \
+      "st.param.b32 [left], %4;\n\t"                                                            \
+      "call.uni (result), " name                                                                \
+      ", (data, rest, where, left);\n\t"                                                        \
+      "ld.param.b32 %0, [result];\n\t"                                                          \
+      "DONE:\n\t"                                                                               \
+      "}"                                                                                       \
+      : "=&r"(result)                                                                           \
+      : "l"(data), "l"(rest), "r"(where), "r"(left), "n"(static_cast<uint32_t>(Left::kNothing)) \
       : "memory")
 
 template <Space kSpace>
 CUVEIN_FAST SanitizerPatchResult go(void* userdata, uint64_t pc, void* at, uint32_t size, uint32_t flags) {
   using cuvein::gpu::Left;
   uint64_t data = reinterpret_cast<uint64_t>(userdata), rest = cuvein::place_in_block<kSpace>(at);
-  const uint32_t active = cuvein::gpu::active_lanes();
   const uint32_t where = static_cast<uint32_t>(pc) + static_cast<uint32_t>(kSpace);
-  uint32_t left = static_cast<uint32_t>(cuvein::gpu::analyse_known<kSpace>(&data, active, where, &rest));
-  if (left == static_cast<uint32_t>(Left::kAll))
-    left = data == 0 ? static_cast<uint32_t>(Left::kNothing) : size << 18 | flags << 2;
+  // Packed so that the compiler does it at once, not where it is needed: one value to keep instead of two.
+  uint32_t packed;
+  asm("shl.b32 %0, %1, 18;" : "=r"(packed) : "r"(size));
+  asm("lop3.b32 %0, %1, %2, %3, 0xF8;" : "=r"(packed) : "r"(packed), "r"(flags << 2), "r"(0x3ffff));
+  uint32_t left = data != 0 ? packed : static_cast<uint32_t>(Left::kNothing);
+  if ((data & (cuvein::kGpuCandidate | cuvein::kReplay)) == cuvein::kGpuCandidate) {
+    if (cuvein::gpu::together(~0u, packed != ~0u)) {
+      const Left result = cuvein::gpu::analyse_known<kSpace, true>(&data, ~0u, where, &rest);
+      if (result != Left::kAll) left = static_cast<uint32_t>(result);
+    }
+  }
   uint32_t result;
   if (kSpace == Space::kGlobal)
     CUVEIN_CALL_LEFT("cuvein_global_left");

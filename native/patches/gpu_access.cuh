@@ -288,10 +288,11 @@ CUVEIN_SLOW void settle_warp(Group group) {
 // An access of which the short way did not know all. Where it was the warp, it may do so now.
 template <Space kSpace>
 CUVEIN_SLOW void analyse_first(Group group, uint64_t address, uint32_t pc, uint32_t packed) {
-  if (!replayed(group) && !__all_sync(group.active, is_resident(group.data))) {
+  if (!replayed(group) && !__all_sync(group.active, is_resident(group.data, group.active))) {
     settle_warp(group);
     uint64_t handle = group.data, rest = address;
-    const Left left = analyse_known<kSpace>(&handle, group.active, pc + static_cast<uint32_t>(kSpace), &rest);
+    const Left left =
+        analyse_known<kSpace, false>(&handle, group.active, pc + static_cast<uint32_t>(kSpace), &rest);
     if (left == Left::kScattered || left == Left::kCounts)
       finish_usual<kSpace>(handle, rest, group.active, left);
     if (left != Left::kAll) return;
@@ -299,15 +300,54 @@ CUVEIN_SLOW void analyse_first(Group group, uint64_t address, uint32_t pc, uint3
   analyse_slow<kSpace>(group, address, pc, packed);
 }
 
+// Remembers this warp, of a launch of which nothing is kept of blocks. The same for all lanes; false: nothing
+// has been done.
+CUVEIN_SLOW bool settle_soon(uint64_t data, uint32_t active) {
+  const Group group{data, active, lane_of_warp()};
+  const State* state = group.state();
+  if (!together(active, (state->tag == tag_of(data)) & (state->blocks >> 32 == 0) &
+                            (state->blocks_per_multiprocessor == 0) & (state->cluster_bits == 0)))
+    return false;
+  if (lane_of_warp() == first_of(active)) {
+    uint64_t entry = group.state()->fixed | warp_of_block() << 5;
+    if (group.state()->block_shift != kGenerationShift)
+      entry |= block_of_grid() << group.state()->block_shift;
+    make_resident(group, nullptr, 0, entry);
+  }
+  __syncwarp(active);
+  return true;
+}
+
+// The short way of any lanes. False: not all is known of the access, nothing has been done of it.
+template <Space kSpace>
+CUVEIN_FAST bool analyse_lanes(uint64_t data, uint64_t address, uint32_t where, uint32_t active) {
+  const Left left = analyse_known<kSpace, false>(&data, active, where, &address);
+  if (left == Left::kScattered || left == Left::kCounts) finish_usual<kSpace>(data, address, active, left);
+  return left != Left::kAll;
+}
+// An access of which the short way did not know all. Where it was the warp it may do so now. False: nothing
+// has been done of the access.
+template <Space kSpace>
+CUVEIN_FAST bool try_again(uint64_t data, uint64_t address, uint32_t where, uint32_t active) {
+  if ((data & (kGpuCandidate | kReplay)) != kGpuCandidate) return false;
+  if (is_resident(data, active) || !settle_soon(data, active)) return false;
+  return analyse_lanes<kSpace>(data, address, where, active);
+}
+
 template <Space kSpace>
 CUVEIN_FAST void analyse_any(const Group& group, const Access& access, uint64_t pc, uint64_t address) {
   const uint32_t low = static_cast<uint32_t>(pc);
+  const uint32_t where = low + static_cast<uint32_t>(kSpace);
   uint64_t rest = address, handle = group.data;
-  const Left left = analyse_known<kSpace>(&handle, group.active, low + static_cast<uint32_t>(kSpace), &rest);
-  if (left == Left::kAll)
-    analyse_first<kSpace>(group, address, low, pack_access(access));
-  else if (left != Left::kNothing)
+  const Left left =
+      group.active == ~0u ? analyse_known<kSpace, true>(&handle, ~0u, where, &rest) : Left::kAll;
+  if (left == Left::kAll) {
+    if (group.active != ~0u && analyse_lanes<kSpace>(group.data, address, where, group.active)) return;
+    if (!try_again<kSpace>(group.data, address, where, group.active))
+      analyse_first<kSpace>(group, address, low, pack_access(access));
+  } else if (left != Left::kNothing) {
     finish_usual<kSpace>(handle, rest, group.active, left);
+  }
 }
 
 // An asynchronous copy whose lanes read different numbers of bytes: units that some lanes leave out belong to

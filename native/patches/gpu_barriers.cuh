@@ -6,11 +6,105 @@
 namespace cuvein {
 namespace gpu {
 
+// Sites of barriers are told from those of accesses by this, in `where`.
+constexpr uint32_t kBarrierSite = 8;
+
 CUVEIN_SLOW void count_barrier(Group group, uint32_t pc, BarrierKind kind, uint32_t executions) {
   const State& state = *group.state();
-  if (group.leads())
-    add(group, copy_of(state), barrier_count(kind, instruction_at(group, state, pc)), executions);
+  if (group.leads()) {
+    const uint64_t key = barrier_count(kind, instruction_at(group, state, pc));
+    add(group, copy_of(state), key, executions);
+    if (kind == BarrierKind::kBlock && state.synchronises != 0 && instruction_known(state, pc))
+      make_site(group, key, 0, pc + kBarrierSite, 0);
+  }
   __syncwarp(group.active);
+}
+
+// A whole warp arrives at a barrier of its block, about which everything is known. The same for all lanes;
+// false: nothing has been done. `unusual`: not 0 if it is a named barrier, for a part of the block or without
+// waiting.
+CUVEIN_FAST bool arrive_known(uint64_t data, uint32_t active, uint32_t where, uint32_t unusual) {
+  if ((data & (kGpuCandidate | kReplay)) != kGpuCandidate) return false;
+  if (!is_resident(data, active)) return false;
+  const uint64_t site = known_address(data, where);
+  uint32_t shifts;
+  {
+    const Quad head = quad<kSitesOffset>(site);
+    shifts = head.y;
+    if (!together(active, (head.x == where) & (head.z == tag_of(data)) & (unusual == 0) & (active == ~0u)))
+      return false;
+  }
+  const uint32_t clock_shift = kInstructionShift + (shifts >> 17 & 31), event_bits = shifts >> 12 & 31;
+  const uint32_t clock_mask = (1u << (shifts >> 22 & 31)) - 1;
+  const Pair own = pair<kResidentsOffset>(resident_address(data));
+  const uint64_t entry = wide(own.x, own.y);
+  const uint32_t barriers = (static_cast<uint32_t>(entry >> clock_shift) & clock_mask) >> event_bits;
+  if (!together(active, barriers + 1 < clock_mask >> event_bits)) return false;
+  if (lane_of_warp() == 0) {
+    // No lane is at a barrier or has ended, or not all would be here.
+    Resident* resident = resident_at(data);
+    resident->entry = (entry & ~(static_cast<uint64_t>(clock_mask) << clock_shift)) |
+                      static_cast<uint64_t>(barriers + 1) << event_bits << clock_shift;
+    Warp* warp = in_global(resident->warp);
+    warp->clock = barriers + 1;
+    warp->events = 0;
+    count_one<kCountsOffset>(site + count_set());
+  }
+  return true;
+}
+
+CUVEIN_SLOW void arrive_slow(Group group, uint32_t pc, uint32_t number, uint32_t threads, bool waits) {
+  count_barrier(group, pc, BarrierKind::kBlock, 1);
+  arrive_at_barrier(group, number, threads, waits);
+}
+
+CUVEIN_FAST void arrive(const Group& group, uint32_t pc, uint32_t number, uint32_t threads, bool waits) {
+  if (!arrive_known(group.data, group.active, pc + kBarrierSite, number | threads | !waits))
+    arrive_slow(group, pc, number, threads, waits);
+}
+
+// What a warp that ends has left to do.
+enum class Ending : uint32_t { kNothing, kAll, kBlock, kLaunch };
+
+// A whole warp ends. The same for all lanes; kAll: nothing has been done.
+CUVEIN_FAST Ending end_known(uint64_t data, uint32_t active) {
+  if ((data & (kGpuCandidate | kReplay)) != kGpuCandidate) return Ending::kAll;
+  if (!is_resident(data, active)) return Ending::kAll;
+  const Group group{data, active, lane_of_warp()};
+  const bool places = group.state()->blocks_per_multiprocessor != 0;
+  if (!together(active, (active == ~0u) & (group.state()->tag == tag_of(data)) &
+                            (group.state()->copy_flag == 0) &
+                            (!places | (resident_at(data)->warp != nullptr))))
+    return Ending::kAll;
+  __threadfence();
+  __syncwarp(active);
+  bool last = false;
+  if (lane_of_warp() == 0) {
+    resident_at(data)->tag = 0;
+    if (places) {
+      Block* block = block_of_warp(group, in_global(resident_at(data)->warp));
+      last = atomicAdd(&block->exited, kWarpLanes) + kWarpLanes == group.state()->threads;
+    } else {
+      const unsigned long long lanes = kWarpLanes;
+      last = atomicAdd(&group.engine()->blocks_ended, lanes) + lanes ==
+             group.state()->blocks * group.state()->threads;
+    }
+  }
+  return together(active, !last) ? Ending::kNothing : places ? Ending::kBlock : Ending::kLaunch;
+}
+
+CUVEIN_SLOW void end_slow(Group group, Ending ending) {
+  if (ending == Ending::kAll)
+    end_threads(group);
+  else if (ending == Ending::kBlock)
+    end_block(group, place_of_block(group));
+  else
+    finish(group);
+}
+
+CUVEIN_FAST void end(const Group& group) {
+  const Ending ending = end_known(group.data, group.active);
+  if (ending != Ending::kNothing) end_slow(group, ending);
 }
 
 // Once for each of the addresses.

@@ -204,6 +204,23 @@ CUVEIN_SLOW void leave_copies(Group group, uint32_t place, const Warp* warp) {
   publish(&copies->at_exit, now);
 }
 
+// All threads of the block at this place have ended.
+CUVEIN_FAST void end_block(const Group& group, uint32_t place) {
+  uint32_t last = 0;
+  if (group.leads()) {
+    publish(group.block_keys() + place, 0ull);
+    __threadfence();
+    last = atomicAdd(&group.engine()->blocks_ended, 1ull) + 1 == group.state()->blocks;
+  }
+  last = __shfl_sync(group.active, last, group.first());
+  if (last) finish(group);
+}
+
+CUVEIN_FAST Block* block_of_warp(const Group& group, const Warp* warp) {
+  const uint64_t place = static_cast<uint64_t>(warp - in_global(group.engine()->warps)) / kWarpsPerBlock;
+  return in_global(group.engine()->block_states) + place;
+}
+
 // Threads have ended; with the last of a block its place is free, with the last block the launch is over.
 CUVEIN_FAST void end_threads(const Group& group) {
   Engine* engine = group.engine();
@@ -226,15 +243,15 @@ CUVEIN_FAST void end_threads(const Group& group) {
       atomicOr(&warp->exited, group.active);
       complete(group, warp);
     }
-    if (atomicAdd(&in_global(engine->block_states)[place].exited, group.count()) + group.count() ==
-        state.threads) {
-      publish(group.block_keys() + place, 0ull);
-      __threadfence();
-      last = atomicAdd(&engine->blocks_ended, 1ull) + 1 == state.blocks;
-    }
+    last = atomicAdd(&in_global(engine->block_states)[place].exited, group.count()) + group.count() ==
+           state.threads;
   }
   last = __shfl_sync(group.active, last, group.first());
-  if (last) finish(group);
+  if (last == 0) return;
+  if (places)
+    end_block(group, place);
+  else
+    finish(group);
 }
 
 }  // namespace gpu

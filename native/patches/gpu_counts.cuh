@@ -92,26 +92,28 @@ CUVEIN_FAST void add(const Group& group, uint32_t copy, uint64_t key, uint64_t c
   add_elsewhere(group, key, count);
 }
 
-constexpr uint32_t kSentTogether = 256;  // counts for which there is always room in a ring
+constexpr uint32_t kSentTogether = 8;  // records a lane
 
 // Sends every count and empties the tables. Called by the lanes of the last warp of the launch.
 CUVEIN_SLOW void send_counts(Group group) {
   Engine* engine = group.engine();
   const uint32_t used = fresh(&engine->used_count);
-  for (uint32_t start = 0; start < used; start += kSentTogether) {
-    const uint32_t end = used - start < kSentTogether ? used : start + kSentTogether;
+  const uint32_t step = group.count() * kSentTogether;
+#pragma unroll 1
+  for (uint32_t start = 0; start < used; start += step) {
+    const uint32_t here = used - start < step ? used - start : step;
     uint64_t position = 0;
     bool room = false;
-    if (group.leads()) room = reserve_ring(group.channel(), (end - start) * sizeof(RecordHeader), &position);
+    if (group.leads()) room = reserve_ring(group.channel(), here * sizeof(RecordHeader), &position);
     position = __shfl_sync(group.active, position, group.first());
     room = __shfl_sync(group.active, static_cast<uint32_t>(room), group.first());
-    for (uint32_t index = start + group.rank(); index < end; index += group.count()) {
-      Counter* counter = group.counters() + fresh(&engine->used[index]);
+#pragma unroll 2
+    for (uint32_t i = group.rank(); i < here; i += group.count()) {
+      Counter* counter = group.counters() + fresh(&engine->used[start + i]);
       const uint64_t key = fresh(&counter->key), count = fresh(&counter->count);
       publish(&counter->key, 0ull);
       publish(&counter->count, 0ull);
-      if (room)
-        write_record(group, position + (index - start) * sizeof(RecordHeader), kCountRecord, key, count);
+      if (room) write_record(group, position + i * sizeof(RecordHeader), kCountRecord, key, count);
     }
     __syncwarp(group.active);
   }

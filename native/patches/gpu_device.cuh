@@ -27,6 +27,13 @@ CUVEIN_FAST uint32_t multiprocessor() {
   return id;
 }
 
+// More than the number of any.
+CUVEIN_FAST uint32_t multiprocessors() {
+  uint32_t count;
+  asm("mov.u32 %0, %%nsmid;" : "=r"(count));
+  return count < kMultiprocessors ? count : kMultiprocessors;
+}
+
 // Where the hardware has the warp, among those of its multiprocessor.
 CUVEIN_FAST uint32_t warp_of_multiprocessor() {
   uint32_t id;
@@ -166,8 +173,7 @@ CUVEIN_FAST void publish(T* at, T value) {
   *const_cast<volatile T*>(at) = value;
 }
 
-// Memory is far away, that of the host a microsecond or more: all is asked for before any of it is there.
-// Past the cache of the multiprocessor.
+// Memory of the host is a microsecond away or more, so all is asked for before any of it is there.
 template <typename T>
 CUVEIN_FAST T fetch(const T* from) {
   static_assert(sizeof(T) % sizeof(Quad) == 0);

@@ -92,7 +92,8 @@ CUVEIN_SLOW void describe(Group group, uint32_t place) {
   state.clock_mask = (1u << clock_bits) - 1;
   state.event_bits = state.synchronises > 1 ? clock_bits / 2 : 0;
   uint32_t copies = 1;
-  while (copies < kCopies && copies * 8 < state.blocks) copies *= 2;
+  // Each copy is to be sent when the launch ends.
+  while (copies < kCopies && copies * 32 < state.blocks) copies *= 2;
   state.copy_mask = copies - 1;
   const bool keeps_shared = given.shared != 0;
   const uint32_t shared = shared_bytes() + kReservedShared;

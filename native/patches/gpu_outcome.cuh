@@ -8,16 +8,9 @@ namespace gpu {
 
 CUVEIN_FAST uint64_t wide(uint32_t low, uint32_t high) { return static_cast<uint64_t>(high) << 32 | low; }
 
-// Tables of sites that the launch uses. Where there are few blocks few multiprocessors meet at one, and a
-// single warp moves at the end what was counted at all of them.
-CUVEIN_FAST uint32_t tables_of_sites() {
-  const uint32_t blocks = gridDim.x * gridDim.y * gridDim.z;
-  return blocks >= 512 ? kCopies : blocks > 32 ? 8 : 2;
-}
-
-// Which site of the tables belongs to an instruction.
-CUVEIN_FAST uint32_t site_of(uint32_t multiprocessor, uint32_t where, uint32_t tag) {
-  return (multiprocessor & (tables_of_sites() - 1)) * kSites + (where >> 4 ^ where << 9 ^ tag) % kSites;
+// Which site of the table belongs to an instruction.
+CUVEIN_FAST uint32_t site_of(uint32_t where, uint32_t tag) {
+  return (where >> 4 ^ where << 9 ^ tag) % kSites;
 }
 template <typename T>
 CUVEIN_FAST T* at_base(uint64_t base, uint64_t offset, uint32_t number) {
@@ -27,9 +20,37 @@ CUVEIN_FAST uint64_t base_of(uint64_t data) { return data & ~(kChannelAlignment 
 CUVEIN_FAST Site* site_at(uint64_t data, uint32_t site) {
   return at_base<Site>(base_of(data), kSitesOffset, site);
 }
-CUVEIN_FAST unsigned long long* site_counts(uint64_t data, uint32_t site) {
-  return at_base<SiteCounts>(base_of(data), kCountsOffset, site)->counts;
+CUVEIN_FAST unsigned long long* site_counts(uint64_t data, uint32_t site, uint32_t multiprocessor) {
+  return at_base<SiteCounts>(base_of(data) + multiprocessor * kCountSetBytes, kCountsOffset, site)->counts;
 }
+// Where this multiprocessor counts, as a distance.
+CUVEIN_FAST uint32_t count_set() {
+  return multiprocessor() % kMultiprocessors * static_cast<uint32_t>(kCountSetBytes);
+}
+// What has been counted at each `step`th multiprocessor; no more of it is left there. One lane. Several
+// counts are asked for before any of them is there.
+CUVEIN_SLOW uint64_t take_counts(uint64_t data, uint32_t site, uint32_t way, uint32_t first, uint32_t step) {
+  constexpr uint32_t kTogether = 4;
+  uint64_t sum = 0;
+  const uint32_t end = multiprocessors();
+#pragma unroll 1
+  for (uint32_t i = first; i < end; i += kTogether * step) {
+    uint64_t here[kTogether];
+#pragma unroll
+    for (uint32_t k = 0; k < kTogether; ++k) {
+      const uint32_t at = i + k * step < end ? i + k * step : i;
+      here[k] = fresh(site_counts(data, site, at) + way);
+      if (at == i && k != 0) here[k] = 0;
+    }
+#pragma unroll
+    for (uint32_t k = 0; k < kTogether; ++k) {
+      if (here[k] != 0) publish(site_counts(data, site, i + k * step) + way, 0ull);
+      sum += here[k];
+    }
+  }
+  return sum;
+}
+
 CUVEIN_FAST uint64_t* site_node(uint64_t data, uint32_t site) {
   return at_base<uint64_t>(base_of(data), kNodesOffset, site);
 }
@@ -47,6 +68,7 @@ CUVEIN_FAST Resident* resident_at(uint64_t data) {
   return in_global<Resident>(resident_address(data) + kResidentsOffset);
 }
 
+constexpr uint32_t kFoldLanes = 8;
 constexpr unsigned kExtraShift = 10, kAddressesShift = 5, kEdgeShift = 15, kTagShift = 40;
 constexpr uint64_t kEdgeMask = (1u << (kTagShift - kEdgeShift)) - 1;
 
@@ -95,28 +117,36 @@ CUVEIN_SLOW void count_outcome(Group group, uint64_t node, uint64_t key, uint64_
   }
 }
 
-struct alignas(16) Ways {
-  unsigned long long of[kSiteWays];
-};
-
-// Moves what was counted at the sites to the tables, and frees the sites. By the last warp of the launch.
+// Moves what was counted at the sites to the tables, and frees the sites. By the last warp of the launch: a
+// few of its lanes for each site, since what takes long is to wait for memory.
 CUVEIN_SLOW void fold_sites(Group group) {
   Engine* engine = group.engine();
   const uint32_t used = fresh(&engine->used_sites);
-  for (uint32_t i = group.rank(); i < used; i += group.count()) {
+  const uint32_t team = group.count() < kFoldLanes ? 1 : kFoldLanes, teams = group.count() / team;
+  const uint32_t member = group.rank() % team;
+#pragma unroll 1
+  for (uint32_t i = group.rank() / team; i < used; i += teams) {
+    if (group.rank() / team >= teams) break;
     const uint32_t number = fresh(&engine->used[kAllCounters + i]);
     Site* site = site_at(group.data, number);
-    unsigned long long* counts = site_counts(group.data, number);
     const uint64_t node = fresh(site_node(group.data, number));
-    const Ways keys = fetch(reinterpret_cast<const Ways*>(site->keys));
-    const Ways times = fetch(reinterpret_cast<const Ways*>(counts));
-#pragma unroll
-    for (uint32_t way = 0; way < kSiteWays; ++way) {
-      if (keys.of[way] == 0) continue;
-      count_outcome(group, node, keys.of[way], times.of[way]);
-      publish(counts + way, 0ull);
-      publish(&site->keys[way], 0ull);
+    if (static_cast<Count>(node >> 60) == Count::kBarrier) {
+      const uint64_t count = take_counts(group.data, number, 0, member, team);
+      if (count != 0) add(group, multiprocessor() & group.state()->copy_mask, node, count);
     }
+#pragma unroll 1
+    for (uint32_t way = 0; way < kSiteWays; ++way) {
+      const uint64_t key = fresh(&site->keys[way]);
+      if (key == 0) break;
+      const uint64_t count = take_counts(group.data, number, way, member, team);
+      if (count != 0) count_outcome(group, node, key, count);
+    }
+  }
+  __syncwarp(group.active);
+#pragma unroll 1
+  for (uint32_t i = group.rank(); i < used; i += group.count()) {
+    Site* site = site_at(group.data, fresh(&engine->used[kAllCounters + i]));
+    for (uint32_t way = 0; way < kSiteWays; ++way) publish(&site->keys[way], 0ull);
     publish(&site->tag_of_window, 0u);
     publish(&site->where, 0u);
     publish(&site->tag, 0u);
@@ -148,6 +178,7 @@ CUVEIN_FAST void make_resident(const Group& group, Warp* warp, uint64_t shadow, 
   resident->block = static_cast<uint32_t>(block_of_grid());
   resident->entry = entry;
   resident->shadow = shadow;
+  resident->warp = warp;
   resident->tag = group.slot() + 1 | warp_of_block() << kWarpShift;
 }
 

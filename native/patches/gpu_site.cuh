@@ -35,7 +35,7 @@ CUVEIN_FAST uint32_t tag_of_site(const Group& group, Space space, uint32_t exten
 CUVEIN_SLOW void make_site(Group group, uint64_t node, uint64_t first, uint32_t where, uint32_t extent) {
   const State& state = *group.state();
   if (!group.leads() || replayed(group)) return;
-  const uint32_t number = site_of(multiprocessor(), where, group.slot() + 1);
+  const uint32_t number = site_of(where, group.slot() + 1);
   Site* site = site_at(group.data, number);
   // A site that is being made has no tag yet, but an instruction. One that is there was not seen for an old
   // copy in the multiprocessor's cache; storing what is there anyway renews it.
@@ -56,7 +56,7 @@ CUVEIN_SLOW void make_site(Group group, uint64_t node, uint64_t first, uint32_t 
                              (read && together < 2 ? 1u << 29 : 0) | together << 27 |
                              static_cast<uint32_t>(__popc(state.clock_mask)) << 22 |
                              bits_for(state.pc_limit) << 17 | state.event_bits << 12 |
-                             state.block_shift << 6 | (size_shift - unit_shift) << 3 | unit_shift);
+                             state.block_shift << 6 | (size_shift - unit_shift & 7) << 3 | unit_shift);
   publish(&site->extent, extent);
   publish(&site->first, first);
   Engine* engine = group.engine();
@@ -99,17 +99,19 @@ CUVEIN_SLOW void count_scattered(uint64_t data, uint32_t active, uint32_t site, 
   const uint32_t others = __popc(active & ~leaders);
   uint32_t tasks = (alike != 0) | (lane == last) << 1 | (lane == before_last && others != 0) << 2;
   const Group group{data, active, lane};
-#pragma unroll 1
-  while (tasks != 0) {
-    const uint32_t task = tasks & (0 - tasks);
-    tasks &= ~task;
+  if (tasks != 0) {
     const uint64_t node = fresh(site_node(data, site));
-    const uint64_t key = task == 1   ? edge_of(node, edge, Count::kLanes)
-                         : task == 2 ? node | facts
-                                     : others_of(node);
-    const uint32_t count = task == 1 ? __popc(alike) : task == 2 ? 1 : others;
     const uint32_t copy = copy_of(*group.state());
-    if (!add_again(data, key, copy, count)) add_first(group, key, copy, count);
+#pragma unroll 1
+    do {
+      const uint32_t task = tasks & (0 - tasks);
+      tasks &= ~task;
+      const uint64_t key = task == 1   ? edge_of(node, edge, Count::kLanes)
+                           : task == 2 ? node | facts
+                                       : others_of(node);
+      const uint32_t count = task == 1 ? __popc(alike) : task == 2 ? 1 : others;
+      if (!add_again(data, key, copy, count)) add_first(group, key, copy, count);
+    } while (tasks != 0);
   }
   __syncwarp(active);
 }
@@ -117,7 +119,8 @@ CUVEIN_SLOW void count_scattered(uint64_t data, uint32_t active, uint32_t site, 
 // Counts an outcome of all lanes at the site, or where there is no way for it left, in the tables. One lane.
 CUVEIN_SLOW void take_way(uint64_t data, uint32_t site, uint64_t outcome) {
   const unsigned long long key = outcome;
-  uint32_t way = 0;
+  // Ways are taken in turn: where the last is, so are all, and the outcome is none of them.
+  uint32_t way = site_at(data, site)->keys[kSiteWays - 1] >> kTagShift == tag_of(data) ? kSiteWays : 0;
   for (; way < kSiteWays; ++way) {
     unsigned long long found = fresh(&site_at(data, site)->keys[way]);
     if (found == 0) found = atomicCAS(&site_at(data, site)->keys[way], 0ull, key);
@@ -125,7 +128,7 @@ CUVEIN_SLOW void take_way(uint64_t data, uint32_t site, uint64_t outcome) {
   }
   if (way < kSiteWays) {
     publish(&site_at(data, site)->keys[way], key);  // for the cache, as in make_site
-    atomicAdd(site_counts(data, site) + way, 1ull);
+    count_one<kCountsOffset>(site_address(data, site) + count_set() + way * 8);
   } else {
     count_outcome({data, 0, lane_of_warp()}, fresh(site_node(data, site)), key, 1);
   }
@@ -333,14 +336,14 @@ enum class Left : uint32_t { kAll, kScattered, kCounts, kNothing };
 // or computed again rather than kept, and branches stand where the compiler is not to be ahead of itself.
 
 CUVEIN_FAST uint64_t known_address(uint64_t data, uint32_t where) {
-  return site_address(data, site_of(multiprocessor(), where, tag_of(data)));
+  return site_address(data, site_of(where, tag_of(data)));
 }
 
 // Whether this warp's resident is remembered.
-CUVEIN_FAST bool is_resident(uint64_t data) {
-  const Quad own = quad<kResidentsOffset>(resident_address(data));
-  return (own.z == (tag_of(data) | warp_of_block() << kWarpShift)) &
-         (own.w == static_cast<uint32_t>(block_of_grid()));
+CUVEIN_FAST bool is_resident(uint64_t data, uint32_t active) {
+  const Pair own = pair<kResidentsOffset + 8>(resident_address(data));
+  if (!together(active, own.x == (tag_of(data) | warp_of_block() << kWarpShift))) return false;
+  return together(active, own.y == static_cast<uint32_t>(block_of_grid()));
 }
 
 // Whether the site is that of the instruction; in shared memory, whether the address is within the block's,
@@ -393,7 +396,13 @@ CUVEIN_FAST uint32_t compare_usual(uint32_t shifts, uint64_t before, uint64_t no
   return (before ^ now) >> kGenerationShift != 0 ? 0 : key;
 }
 
+template <bool kWhole>
+CUVEIN_FAST void again_lanes(uint32_t* active) {
+  if (!kWhole) again(active);
+}
+
 // Counts the outcome at the site, if all lanes have it that are not idle and there is a way for it.
+template <bool kWhole>
 CUVEIN_FAST bool count_way(uint64_t site, uint32_t active, bool idle, uint64_t key) {
   uint64_t counts = site;
   const Quad ways = quad<kSitesOffset + 32>(counts);
@@ -408,8 +417,8 @@ CUVEIN_FAST bool count_way(uint64_t site, uint32_t active, bool idle, uint64_t k
       }
     }
   }
-  again(&active);
-  if (lane_of_warp() == first_of(active)) count_one<kCountsOffset>(counts);
+  again_lanes<kWhole>(&active);
+  if (lane_of_warp() == first_of(active)) count_one<kCountsOffset>(counts + count_set());
   return true;
 }
 
@@ -422,15 +431,16 @@ CUVEIN_FAST uint32_t site_number(uint64_t site) {
 
 // One access of which everything is known, if it is usual. The same is left for all lanes. `site` is the
 // address of the site. `rest`: in, the lower half of the address; out, the same or the outcome.
-template <Space kSpace>
-CUVEIN_FAST Left analyse_usual(uint64_t site, uint32_t active, uint32_t low, uint32_t shifts, uint32_t page,
+// kWhole: all lanes of the warp are active, as is most usual, which spares much.
+template <Space kSpace, bool kWhole>
+CUVEIN_FAST Left analyse_usual(uint64_t site, uint32_t lanes, uint32_t low, uint32_t shifts, uint32_t page,
                                uint64_t* rest) {
   constexpr bool kGlobal = kSpace == Space::kGlobal;
-  uint32_t facts;
+  uint32_t active = kWhole ? ~0u : lanes, facts;
   {
     // Places side by side, or one. In the window the lower half of addresses tells them apart.
     const uint32_t start = __shfl_sync(active, low, first_of(active));
-    again(&active), again(&shifts);
+    again_lanes<kWhole>(&active), again(&shifts);
     uint32_t stride = 1u << ((shifts & 7) + (shifts >> 3 & 7)), one = 0;
     // Lanes without a gap, of a launch without copies.
     bool solid = (((active + (active & (0 - active))) & active) == 0) & (shifts >> 31 == 0);
@@ -446,7 +456,7 @@ CUVEIN_FAST Left analyse_usual(uint64_t site, uint32_t active, uint32_t low, uin
         return Left::kScattered;
       }
     }
-    again(&active), again(&shifts);
+    again_lanes<kWhole>(&active), again(&shifts);
     const uint32_t more = highest_of(active) - first_of(active);  // lanes
     uint32_t extra;
     if (kGlobal) {
@@ -459,15 +469,14 @@ CUVEIN_FAST Left analyse_usual(uint64_t site, uint32_t active, uint32_t low, uin
     }
     facts = extra << kExtraShift | (one == 0 ? more << kAddressesShift : 0) | more;
   }
-  again(&active), again(&shifts), again(&facts);
+  again_lanes<kWhole>(&active), again(&shifts), again(&facts);
 
   // Of one place, as many lanes as it has units.
-  uint64_t key;
-  bool idle;
-  {
+  const bool idle = (((facts >> kAddressesShift ^ facts) & 31) != 0) &
+                    ((lane_of_warp() - first_of(active)) >> (shifts >> 3 & 7) != 0);
+  uint32_t edge = 0;
+  if (!idle) {
     const bool one = ((facts >> kAddressesShift ^ facts) & 31) != 0;
-    const uint32_t rank = lane_of_warp() - first_of(active);
-    idle = one & (rank >> (shifts >> 3 & 7) != 0);
     uint64_t entry;
     if (kGlobal) {
       entry = (static_cast<uint64_t>(page) << kPageShift) +
@@ -476,29 +485,31 @@ CUVEIN_FAST Left analyse_usual(uint64_t site, uint32_t active, uint32_t low, uin
       const Pair shadow = pair<kResidentsOffset + 16>(resident_address(site));
       entry = wide(shadow.x, shadow.y) + (low >> (shifts & 7)) * 8;
     }
-    if (one) entry += rank * 8;
-    again(&active), again(&site);
+    if (one) entry += (lane_of_warp() - first_of(active)) * 8;
+    again_lanes<kWhole>(&active), again(&site);
     const Pair own = pair<kResidentsOffset>(resident_address(site));
     const uint64_t mine = wide(own.x | word<kSitesOffset + 12>(site), own.y);
-    const uint64_t before = exchange_if(!idle, entry, mine | (one ? highest_of(active) : lane_of_warp()));
-    again(&active), again(&shifts);
-    const uint32_t edge = compare_usual(shifts, before, mine | (one ? first_of(active) : lane_of_warp()));
-    again(&site);
-    key = outcome(word<kSitesOffset + 8>(site) & ((1u << kExtentShift) - 1), edge, facts);
+    const uint64_t before =
+        atomicExch(in_global<unsigned long long>(entry),
+                   static_cast<unsigned long long>(mine | (one ? highest_of(active) : lane_of_warp())));
+    again_lanes<kWhole>(&active), again(&shifts);
+    edge = compare_usual(shifts, before, mine | (one ? first_of(active) : lane_of_warp()));
   }
-  again(&active), again(&site);
-  if (count_way(site, active, idle, key)) return Left::kNothing;
+  again_lanes<kWhole>(&active), again(&site);
+  const uint64_t key = outcome(word<kSitesOffset + 8>(site) & ((1u << kExtentShift) - 1), edge, facts);
+  if (count_way<kWhole>(site, active, idle, key)) return Left::kNothing;
   *rest = key;
   return Left::kCounts;
 }
 
 // The short way, of an access of a launch that may be on the GPU engine. `handle`: in, the userdata; out, the
 // same or the address of the site.
-template <Space kSpace>
-CUVEIN_FAST Left analyse_known(uint64_t* handle, uint32_t active, uint32_t where, uint64_t* rest) {
+template <Space kSpace, bool kWhole>
+CUVEIN_FAST Left analyse_known(uint64_t* handle, uint32_t lanes, uint32_t where, uint64_t* rest) {
   const uint64_t data = *handle;
+  const uint32_t active = kWhole ? ~0u : lanes;
   if ((data & (kGpuCandidate | kReplay)) != kGpuCandidate) return Left::kAll;
-  if (!together(active, is_resident(data))) return Left::kAll;
+  if (!is_resident(data, active)) return Left::kAll;
   uint64_t site = known_address(data, where);
   uint32_t shifts, page = 0;
   if (!together(active, is_site<kSpace>(data, site, where, static_cast<uint32_t>(*rest), &shifts)))
@@ -507,7 +518,7 @@ CUVEIN_FAST Left analyse_known(uint64_t* handle, uint32_t active, uint32_t where
     return Left::kAll;
   again(&site);
   *handle = site;
-  return analyse_usual<kSpace>(site, active, static_cast<uint32_t>(*rest), shifts, page, rest);
+  return analyse_usual<kSpace, kWhole>(site, active, static_cast<uint32_t>(*rest), shifts, page, rest);
 }
 
 // A global access like a usual one, of lanes that lie anywhere. `where`: the lower half of the address, above
@@ -542,7 +553,7 @@ CUVEIN_SLOW void analyse_apart(uint64_t site, uint64_t where, uint32_t active) {
   }
   again(&active), again(&site);
   __syncwarp(active);
-  if (!count_way(site, active, idle, key))
+  if (!count_way<false>(site, active, idle, key))
     count_apart(data_of_site(site), active, site_number(site), key, leaders);
 }
 

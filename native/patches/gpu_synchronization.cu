@@ -30,25 +30,44 @@ using cuvein::BarrierKind;
 using cuvein::gpu::Engines;
 using cuvein::gpu::Group;
 
-CUVEIN_PATCH cuvein_exit(void* userdata, uint64_t pc) {
+namespace {
+
+// What is left of an exit and of a barrier by the short way.
+CUVEIN_SLOW SanitizerPatchResult exit_slow(void* userdata, uint32_t pc, cuvein::gpu::Ending ending) {
   Group group;
   const Engines engine = cuvein::gpu::engine_of(userdata, &group);
-  if (engine == Engines::kGpu) cuvein::gpu::end_threads(group);
+  if (engine == Engines::kGpu) cuvein::gpu::end_slow(group, ending);
   if (engine != Engines::kHost) return SANITIZER_PATCH_SUCCESS;
   if (reinterpret_cast<uint64_t>(userdata) & cuvein::kGpuCandidate) cuvein::gpu::end_on_host(group);
   return host_exit(userdata, pc);
 }
 
-CUVEIN_PATCH cuvein_barrier(void* userdata, uint64_t pc, uint32_t index, uint32_t threads, uint32_t flags) {
+CUVEIN_SLOW SanitizerPatchResult barrier_slow(void* userdata, uint32_t pc, uint32_t index, uint32_t threads,
+                                              uint32_t flags) {
   Group group;
   const Engines engine = cuvein::gpu::engine_of(userdata, &group);
   if (engine == Engines::kHost) return host_barrier(userdata, pc, index, threads, flags);
-  if (engine == Engines::kGpu) {
-    const bool waits = flags & SANITIZER_BARRIER_FLAG_IS_SYNCHRONIZING;
-    cuvein::gpu::count_barrier(group, static_cast<uint32_t>(pc), BarrierKind::kBlock, 1);
-    cuvein::gpu::arrive_at_barrier(group, index, threads, waits);
-  }
+  if (engine == Engines::kGpu)
+    cuvein::gpu::arrive_slow(group, pc, index, threads, flags & SANITIZER_BARRIER_FLAG_IS_SYNCHRONIZING);
   return SANITIZER_PATCH_SUCCESS;
+}
+
+}  // namespace
+
+CUVEIN_PATCH cuvein_exit(void* userdata, uint64_t pc) {
+  const cuvein::gpu::Ending ending =
+      cuvein::gpu::end_known(reinterpret_cast<uint64_t>(userdata), cuvein::gpu::active_lanes());
+  if (ending == cuvein::gpu::Ending::kNothing) return SANITIZER_PATCH_SUCCESS;
+  return exit_slow(userdata, static_cast<uint32_t>(pc), ending);
+}
+
+CUVEIN_PATCH cuvein_barrier(void* userdata, uint64_t pc, uint32_t index, uint32_t threads, uint32_t flags) {
+  const uint32_t low = static_cast<uint32_t>(pc);
+  const uint32_t unusual = index | threads | ((flags & SANITIZER_BARRIER_FLAG_IS_SYNCHRONIZING) == 0);
+  if (cuvein::gpu::arrive_known(reinterpret_cast<uint64_t>(userdata), cuvein::gpu::active_lanes(),
+                                low + cuvein::gpu::kBarrierSite, unusual))
+    return SANITIZER_PATCH_SUCCESS;
+  return barrier_slow(userdata, low, index, threads, flags);
 }
 
 CUVEIN_PATCH cuvein_syncwarp(void* userdata, uint64_t pc, uint32_t mask) {

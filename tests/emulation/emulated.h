@@ -213,6 +213,7 @@ namespace cuvein {
 namespace gpu {
 
 inline uint32_t multiprocessor() { return emulated::multiprocessor_of_block; }
+inline uint32_t multiprocessors() { return kMultiprocessors; }
 inline uint32_t warp_of_multiprocessor() { return emulated::place_of_warp % kWarpsPerMultiprocessor; }
 inline uint32_t lane_of_warp() { return emulated::Warp::instance().lane(); }
 template <uint64_t kDistance>

@@ -180,7 +180,9 @@ class Run {
     blockIdx = {block % grid[0], block / grid[0] % grid[1], block / grid[0] / grid[1]};
     gridDim = {grid[0], grid[1], grid[2]};
     blockDim = {settings_.threads, 1, 1};
-    emulated::multiprocessor_of_block = block % kMultiprocessorsUsed;
+    // Two of them share sites, of which one counts apart.
+    const uint32_t number = block % kMultiprocessorsUsed;
+    emulated::multiprocessor_of_block = number == 0 ? 0 : gpu::kCopies - 1 + number;
     emulated::shared_bytes_of_block = settings_.shared;
     emulated::warp_of_lanes = warp;
     emulated::grid_of_launch = grid_;
@@ -208,8 +210,7 @@ class Run {
         if (active == 0) continue;
         append(RecordKind::kBlockBarrier, block, order[i], active, kBarrierPc);
         on_device(block, order[i], active, [](const gpu::Group& group, uint32_t) {
-          gpu::count_barrier(group, static_cast<uint32_t>(kEntry + kBarrierPc), BarrierKind::kBlock, 1);
-          gpu::arrive_at_barrier(group, 0, 0, true);
+          gpu::arrive(group, static_cast<uint32_t>(kEntry + kBarrierPc), 0, 0, true);
         });
       }
       // Others may still be at work.
@@ -246,7 +247,7 @@ class Run {
     if (active == 0) return;
     append(RecordKind::kThreadExit, block, warp, active, 0);
     exited(block, warp) |= active;
-    on_device(block, warp, active, [](const gpu::Group& group, uint32_t) { gpu::end_threads(group); });
+    on_device(block, warp, active, [](const gpu::Group& group, uint32_t) { gpu::end(group); });
   }
 
   void allocate(uint32_t block, uint32_t warp) {
