@@ -19,6 +19,7 @@ constexpr size_t kMostProblems = 100;
 
 // To make and write a profile takes longer than a small launch.
 unsigned writers() { return std::clamp(std::thread::hardware_concurrency() / 2, 1u, 4u); }
+unsigned makers() { return std::clamp(std::thread::hardware_concurrency() / 4, 1u, 2u); }
 
 std::string text(const nlohmann::json& document) {
   return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -42,7 +43,7 @@ std::vector<bool> touched(const Launch& launch, const Graph& graph) {
 
 }  // namespace
 
-Output::Output(const Config& config) : config_(config), background_(writers()) {
+Output::Output(const Config& config) : config_(config), files_(writers()), profiles_made_(makers()) {
   if (!config.output.empty()) {
     std::string error;
     folder_ = make_process_folder(config.output, &error);
@@ -208,15 +209,30 @@ void Output::end(std::unique_ptr<Launch> launch, const char* incomplete) {
   const std::shared_ptr<Ended> ended(
       new Ended{std::move(launch), std::move(graph), std::move(engine), std::move(why), process()});
   lock.unlock();
-  background_.add([this, ended] {
+  profiles_made_.add([this, ended] {
     try {
       await_names(*ended->launch);
-      if (write_profile(*ended->launch, ended->graph, ended->engine, ended->incomplete, 0, ended->process))
-        count_profile(!ended->incomplete.empty());
+      keep_profile(ended->launch->sequence,
+                   profile(*ended->launch, ended->graph, ended->engine, ended->incomplete, 0, ended->process),
+                   !ended->incomplete.empty());
     } catch (const std::exception&) {
       // No memory, not even to say so.
     }
   });
+}
+
+void Output::keep_profile(uint32_t sequence, std::string profile, bool incomplete) {
+  if (profile.empty()) return;
+  std::call_once(journal_once_, [this] { journal_ = Journal::create(folder_ + "/journal"); });
+  const int number = journal_ ? journal_->keep(sequence, profile) : -1;
+  auto write = [this, sequence, number, incomplete, profile = std::move(profile)] {
+    if (write_profile(sequence, profile)) count_profile(incomplete);
+    if (number >= 0) journal_->drop(number);
+  };
+  if (number < 0)
+    write();
+  else
+    files_.add(std::move(write));
 }
 
 void Output::count_profile(bool incomplete) {
@@ -228,33 +244,41 @@ void Output::count_profile(bool incomplete) {
   if ((profiles_ & (profiles_ - 1)) == 0) write_process(false);
 }
 
-bool Output::write_profile(const Launch& launch, const Graph& graph, const std::string& engine,
-                           const std::string& incomplete, uint64_t merged, const std::string& process) {
+std::string Output::profile(const Launch& launch, const Graph& graph, const std::string& engine,
+                            const std::string& incomplete, uint64_t merged, const std::string& process) {
   std::string error;
   try {
-    char name[40];
-    std::snprintf(name, sizeof name, "/launch-%06" PRIu32 ".json", launch.sequence);
     const std::vector<bool> wanted = touched(launch, graph);
     std::string document = launch.document(&wanted);
     if (merged != 0) {
       document.pop_back();
       document += ",\"merged\":" + std::to_string(merged) + "}";
     }
-    const std::string profile = profile_document(process, document, graph, engine.c_str(),
-                                                 incomplete.empty() ? nullptr : incomplete.c_str());
-    if (write_atomically(folder_ + name, profile, &error)) return true;
+    return profile_document(process, document, graph, engine.c_str(),
+                            incomplete.empty() ? nullptr : incomplete.c_str());
   } catch (const std::bad_alloc&) {
     error = "memory ran out";
   } catch (const std::exception& failure) {
     error = failure.what();
   }
   problem("the profile of a launch could not be written: " + error);
+  return "";
+}
+
+bool Output::write_profile(uint32_t sequence, const std::string& profile) {
+  if (profile.empty()) return false;
+  char name[40];
+  std::snprintf(name, sizeof name, "/launch-%06" PRIu32 ".json", sequence);
+  std::string error;
+  if (write_atomically(folder_ + name, profile, &error)) return true;
+  problem("the profile of a launch could not be written: " + error);
   return false;
 }
 
 void Output::write_merged() {
   merging_.each_changed([&](const MergedLaunches& merged, const std::string& engine) {
-    if (write_profile(*merged.first, merged.graph.graph(), engine, "", merged.count, process()) &&
+    if (write_profile(merged.first->sequence,
+                      profile(*merged.first, merged.graph.graph(), engine, "", merged.count, process())) &&
         merged_written_.insert(merged.first->sequence).second)
       ++profiles_;
   });
@@ -312,6 +336,7 @@ void Output::rest() {
 
 void Output::finish() {
   settle();
+  files_.settle();
   std::lock_guard<std::mutex> lock(mutex_);
   open_trace();
   if (trace_ && !trace_->close())
@@ -319,6 +344,7 @@ void Output::finish() {
   trace_.reset();
   write_merged();
   write_process(true);
+  journal_.reset();
 }
 
 }  // namespace cuvein

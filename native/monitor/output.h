@@ -14,6 +14,7 @@
 #include "analyzer/engine.h"
 #include "monitor/background.h"
 #include "monitor/config.h"
+#include "monitor/journal.h"
 #include "monitor/launch.h"
 #include "monitor/merged.h"
 #include "trace/writer.h"
@@ -36,7 +37,8 @@ class Output {
   void records(const void* records, size_t bytes);
   // The profile is written in the background.
   void end(std::unique_ptr<Launch> launch, const char* incomplete);
-  void settle() { background_.settle(); }  // waits for the profiles of launches that have ended
+  // Waits for the profiles of launches that have ended: until nothing can happen to them any more.
+  void settle() { profiles_made_.settle(); }
 
   void rest();    // called when nothing is to do for a while
   void finish();  // closes everything
@@ -47,9 +49,12 @@ class Output {
   void send(const void* records, size_t bytes);
   void open_trace();
   void trace_failed();
-  // `merged`: launches that are added up; 0: it is only one.
-  bool write_profile(const Launch& launch, const Graph& graph, const std::string& engine,
-                     const std::string& incomplete, uint64_t merged, const std::string& process);
+  // Empty when that fails. `merged`: launches that are added up; 0: it is only one.
+  std::string profile(const Launch& launch, const Graph& graph, const std::string& engine,
+                      const std::string& incomplete, uint64_t merged, const std::string& process);
+  bool write_profile(uint32_t sequence, const std::string& profile);
+  // Of a launch that has ended; its file is written in the background.
+  void keep_profile(uint32_t sequence, std::string profile, bool incomplete);
   void count_profile(bool incomplete);
   void write_merged();
   void write_process(bool finished);
@@ -76,7 +81,11 @@ class Output {
   std::atomic<bool> changed_{false};
   std::mutex problems_mutex_;
   std::vector<std::string> problems_;
-  Background background_;  // last, since its tasks use the others
+  std::once_flag journal_once_;  // made with the first profile
+  std::unique_ptr<Journal> journal_;
+  // Last, since their tasks use the others.
+  Background files_;
+  Background profiles_made_;
 };
 
 }  // namespace cuvein

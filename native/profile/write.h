@@ -11,4 +11,7 @@ namespace cuvein {
 // closed pipe the system would send a signal, which by default ends the program. Here it is only an error.
 ssize_t write_quietly(int file, const void* data, size_t bytes);
 
+// Takes room for an empty file to become so long, likewise. False: there is none.
+bool reserve_quietly(int file, size_t bytes);
+
 }  // namespace cuvein

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cuvein.profile.errors import ProfileReadError
+from cuvein.collect import journal
+from cuvein.profile.errors import ProfileReadError, ProfileWriteError
 from cuvein.profile.model import KernelSeen, ProcessSummary
 from cuvein.profile.reading import PROCESS_FILE, read_process
 
@@ -37,7 +38,7 @@ class ProcessFolder:
     @property
     def running(self) -> bool:
         """Whether the process is still there (a daemon, or a child that outlived the program)."""
-        return not self.summary.finished and Path(f"/proc/{self.summary.process.pid}").exists()
+        return not self.summary.finished and _is_running(self.summary)
 
 
 @dataclass(frozen=True)
@@ -106,12 +107,21 @@ def read(output: Path) -> Outcome:
         except ProfileReadError as error:
             unreadable.append(str(error))
             continue
+        if not summary.finished and not _is_running(summary):
+            try:
+                journal.empty(file.parent)
+            except ProfileWriteError as error:
+                unreadable.append(str(error))
         profiles = sorted(file.parent.glob("launch-*.json"))
         # Thousands of profiles take a while to read, so the monitor's word counts where it has the last one.
         whole = summary.finished and summary.incomplete == 0 and len(profiles) == summary.profiles
         incomplete = [] if whole else list(_incomplete(profiles, unreadable))
         processes.append(ProcessFolder(file.parent, summary, profiles, incomplete))
     return Outcome(processes, unreadable)
+
+
+def _is_running(summary: ProcessSummary) -> bool:
+    return Path(f"/proc/{summary.process.pid}").exists()
 
 
 def _incomplete(profiles: Iterable[Path], unreadable: list[str]) -> Iterable[tuple[Path, str]]:

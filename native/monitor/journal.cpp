@@ -1,0 +1,106 @@
+#include "monitor/journal.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "profile/write.h"
+
+namespace cuvein {
+
+// The layout, which journal.py reads: the head, the entries, the profiles.
+struct Journal::Head {
+  char magic[16];
+  uint32_t entries;
+  uint32_t reserved;
+};
+struct Journal::Entry {
+  uint64_t offset, bytes;  // from the start of the file
+  uint32_t sequence;
+  uint32_t whole;  // 1: all of it is there, and it has no file yet
+};
+
+namespace {
+
+constexpr char kMagic[] = "cuvein journal 1";
+constexpr uint32_t kEntries = 512;
+constexpr uint64_t kDataOffset = 16384;
+constexpr uint64_t kSize = uint64_t{4} << 20;
+
+}  // namespace
+
+std::unique_ptr<Journal> Journal::create(const std::string& path) {
+  static_assert(sizeof kMagic == sizeof(Head::magic) + 1);
+  static_assert(sizeof(Head) + kEntries * sizeof(Entry) <= kDataOffset);
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file < 0) return nullptr;
+  void* memory = MAP_FAILED;
+  // Room is taken now: memory without it would end the program when it is written to.
+  if (reserve_quietly(file, kSize))
+    memory = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  ::close(file);
+  if (memory == MAP_FAILED) {
+    ::unlink(path.c_str());
+    return nullptr;
+  }
+  auto* head = static_cast<Head*>(memory);
+  head->entries = kEntries;
+  std::memcpy(head->magic, kMagic, sizeof head->magic);
+  std::unique_ptr<Journal> journal(new Journal(path, static_cast<char*>(memory)));
+  journal->next_ = kDataOffset;
+  return journal;
+}
+
+Journal::~Journal() {
+  ::munmap(memory_, kSize);
+  ::unlink(path_.c_str());
+}
+
+Journal::Entry* Journal::entry(int number) const {
+  return reinterpret_cast<Entry*>(memory_ + sizeof(Head)) + number;
+}
+
+// Behind what was put there last, or from the start on.
+bool Journal::find_room(uint64_t bytes, uint64_t* offset) const {
+  for (const uint64_t from : {next_, kDataOffset}) {
+    uint64_t start = from;
+    for (auto used = taken_.begin(); used != taken_.end(); ++used) {
+      if (used->first + used->second <= start) continue;
+      if (used->first >= start + bytes) break;
+      start = used->first + used->second;
+    }
+    if (start + bytes > kSize) continue;
+    *offset = start;
+    return true;
+  }
+  return false;
+}
+
+int Journal::keep(uint32_t sequence, const std::string& profile) {
+  uint64_t offset = 0;
+  int number = 0;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    while (number < static_cast<int>(kEntries) && entry(number)->bytes != 0) ++number;
+    if (number == static_cast<int>(kEntries) || !find_room(profile.size(), &offset)) return -1;
+    taken_[offset] = profile.size();
+    next_ = offset + profile.size();
+    entry(number)->bytes = profile.size();
+    entry(number)->offset = offset;
+    entry(number)->sequence = sequence;
+  }
+  std::memcpy(memory_ + offset, profile.data(), profile.size());
+  __atomic_store_n(&entry(number)->whole, 1u, __ATOMIC_RELEASE);
+  return number;
+}
+
+void Journal::drop(int number) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  __atomic_store_n(&entry(number)->whole, 0u, __ATOMIC_RELEASE);
+  taken_.erase(entry(number)->offset);
+  entry(number)->bytes = 0;
+}
+
+}  // namespace cuvein

@@ -1,0 +1,103 @@
+"""Profiles that have no file yet outlive the process (``native/monitor/journal.h``)."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cuvein.collect import journal, outcome
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def keeper(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("there is no C++ compiler (c++) to compile the test with")
+    program = tmp_path_factory.mktemp("journal") / "program"
+    sources = [
+        ROOT / "tests" / "emulation" / "journal_keeps.cpp",
+        ROOT / "native/monitor/journal.cpp",
+        ROOT / "native/profile/write.cpp",
+    ]
+    command = [compiler, "-std=c++17", "-O1", "-pthread", f"-I{ROOT / 'native'}", *sources, "-o", program]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    return program
+
+
+def run(*command: Path | str, **options: object) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)  # type: ignore[call-overload]
+    return f"{done.stdout}{done.returncode}"
+
+
+def test_what_a_process_left_gets_its_files(keeper: Path, tmp_path: Path) -> None:
+    assert run(keeper, tmp_path / "journal") == "done\n0"
+    (tmp_path / "launch-000004.json").write_text("already there")
+    assert journal.empty(tmp_path) == 1
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "launch-000002.json": "2" * 100000,
+        "launch-000004.json": "already there",
+    }
+    assert journal.empty(tmp_path) == 0
+
+
+def test_room_is_used_again_by_many_threads(keeper: Path, tmp_path: Path) -> None:
+    assert run(keeper, tmp_path / "journal", "many") == "done\n0"
+
+
+def test_without_room_there_is_no_journal_and_no_signal(keeper: Path, tmp_path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+    assert run(keeper, tmp_path / "journal", preexec_fn=limit) == "no journal\n1"
+    assert not list(tmp_path.iterdir())
+
+
+def test_journal_that_makes_no_sense_is_removed(tmp_path: Path) -> None:
+    entry = struct.pack("<QQII", 1 << 40, 5, 1, 1)
+    for data in (
+        b"",
+        b"something else",
+        struct.pack("<16sII", b"cuvein journal 1", 1 << 31, 0) + entry,
+        struct.pack("<16sII", b"cuvein journal 1", 1, 0) + entry,
+        struct.pack("<16sII", b"cuvein journal 1", 1, 0) + struct.pack("<QQII", 0, 0, 1, 1),
+    ):
+        (tmp_path / "journal").write_bytes(data)
+        assert journal.empty(tmp_path) == 0
+        assert not list(tmp_path.iterdir())
+
+
+def test_a_run_that_was_killed_counts_them(keeper: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "process-4194305"  # more than the system gives out
+    folder.mkdir()
+    document = {
+        "format": "cuvein process",
+        "version": 1,
+        "process": {
+            "id": "x",
+            "pid": 4194305,
+            "executable": "/app",
+            "arguments": ["app"],
+            "versions": {"cuvein": "0", "sanitizer": None, "driver": None},
+        },
+        "finished": False,
+        "kernels_seen": [],
+        "profiles": 0,
+        "incomplete": 0,
+        "problems": [],
+        "host_engine": [],
+        "trace": None,
+    }
+    (folder / "process.json").write_text(json.dumps(document))
+    assert run(keeper, folder / "journal") == "done\n0"
+    found = outcome.read(tmp_path)
+    assert [path.name for path in found.processes[0].profiles] == ["launch-000002.json", "launch-000004.json"]
+    assert len(found.cut_off) == 1
