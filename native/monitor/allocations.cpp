@@ -61,11 +61,11 @@ void Tensor::expect(const std::string& name) {
   expected_at_ = std::chrono::steady_clock::now();
 }
 
-void Tensor::await() const {
-  const auto open = [this] {
+void Tensor::await(std::chrono::steady_clock::time_point since) const {
+  const auto open = [this, since] {
     std::lock_guard<std::mutex> lock(mutex_);
     return !expected_.empty() && facts_.empty() &&
-           std::chrono::steady_clock::now() < expected_at_ + kPatience;
+           std::chrono::steady_clock::now() < std::max(expected_at_, since) + kPatience;
   };
   while (open()) std::this_thread::sleep_for(std::chrono::microseconds(200));
 }
@@ -75,9 +75,10 @@ void Tensor::keep() {
   if (facts_.empty()) facts_ = expected_;
 }
 
-void Tensor::gone() {
+void Tensor::gone(const std::string& op) {
   std::lock_guard<std::mutex> lock(mutex_);
   expected_.clear();
+  if (facts_.empty() && !op.empty()) facts_ = text({{"name", "temporary of " + op}});
 }
 
 std::string Tensor::facts() const {
@@ -121,9 +122,9 @@ const std::string& AllocationList::json() const {
   return json_;
 }
 
-void AllocationList::await_names() const {
+void AllocationList::await_names(std::chrono::steady_clock::time_point since) const {
   for (const Allocation& allocation : allocations_)
-    if (allocation.tensor) allocation.tensor->await();
+    if (allocation.tensor) allocation.tensor->await(since);
 }
 
 std::string AllocationList::amendments() const {
@@ -212,11 +213,17 @@ bool Allocations::name_allocation(uint64_t address, uint64_t size, const std::st
   return true;
 }
 
-void Allocations::destroy_tensor(uint64_t address) {
+std::shared_ptr<const CallSite> Allocations::maker_of_unnamed(uint64_t address) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = tensors_.find(address);
+  return found != tensors_.end() && found->second.tensor->facts().empty() ? found->second.site : nullptr;
+}
+
+void Allocations::destroy_tensor(uint64_t address, const std::string& op) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = tensors_.find(address);
   if (found == tensors_.end()) return;
-  found->second.tensor->gone();
+  found->second.tensor->gone(op);
   tensors_.erase(found);
   list_.reset();
 }

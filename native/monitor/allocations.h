@@ -24,9 +24,10 @@ class Tensor {
   void expect(const std::string& dtype, const std::vector<int64_t>& shape);
   void expect(const std::string& name);  // of the kinds that it may be of
   void keep();
-  void gone();
-  // Waits until it is known whether it is what is expected, but not long.
-  void await() const;
+  // Its memory was given back, within the operator that it was made in; empty: after that, or not known.
+  void gone(const std::string& op);
+  // Waits until it is known whether it is what is expected, but not long after it was or `since`.
+  void await(std::chrono::steady_clock::time_point since) const;
   // As JSON, `{"shape":[..],"dtype":".."}`; empty while not known.
   std::string facts() const;
 
@@ -62,8 +63,8 @@ class AllocationList {
   // The same of all; made at its first use.
   const std::string& json() const;
   const CallSiteTable& sites() const { return sites_; }  // of json()
-  // Waits for the names of tensors that are about to be known.
-  void await_names() const;
+  // Waits for the names of tensors that are about to be known, but not long after `since`.
+  void await_names(std::chrono::steady_clock::time_point since) const;
   // What has become known of tensors since json() was made, as a list of
   // {"allocation":..,"shape":..,"dtype":..}; empty: nothing.
   std::string amendments() const;
@@ -87,7 +88,9 @@ class Allocations {
   // False when there is no tensor of this size; an array that is only a part of it is a view.
   bool name_tensor(uint64_t address, uint64_t size, const std::string& dtype,
                    const std::vector<int64_t>& shape);
-  void destroy_tensor(uint64_t address);
+  void destroy_tensor(uint64_t address, const std::string& op);  // see Tensor::gone
+  // Where a tensor was made of which nothing is known; null: there is none.
+  std::shared_ptr<const CallSite> maker_of_unnamed(uint64_t address);
   // The same of an allocation that an array has for itself.
   bool name_allocation(uint64_t address, uint64_t size, const std::string& dtype,
                        const std::vector<int64_t>& shape);

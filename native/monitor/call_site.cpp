@@ -68,6 +68,18 @@ void add_to_key(const std::vector<PythonFrame>& frames, std::string* key) {
         .append(reinterpret_cast<const char*>(&frame.line), sizeof frame.line);
 }
 
+// Of each call the calls around it, outwards to the end of the stack.
+std::vector<uint64_t> hashes(const std::vector<uint64_t>& addresses) {
+  constexpr uint64_t kPrime = 0x100000001b3;  // of FNV-1a
+  std::vector<uint64_t> result(addresses.size());
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = addresses.size(); i-- > 0;) {
+    result[i] = hash;
+    hash = (hash ^ addresses[i]) * kPrime;
+  }
+  return result;
+}
+
 // Operators have a namespace.
 bool is_node(const std::string& name) { return !name.empty() && name.find("::") == std::string::npos; }
 
@@ -81,8 +93,10 @@ std::shared_ptr<const CallSite> make(const std::vector<uint64_t>& addresses,
 
   nlohmann::json list = nlohmann::json::array();
   std::vector<std::string> names;
+  const std::vector<uint64_t> outwards = hashes(addresses);
   bool outside = false;  // of what is left out
-  for (const uint64_t address : addresses) {
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    const uint64_t address = addresses[i];
     const auto [found, added] = data->frames.try_emplace(address);
     HostFrame& frame = found->second;
     if (added) frame = data->host.frame(address);
@@ -92,7 +106,14 @@ std::shared_ptr<const CallSite> make(const std::vector<uint64_t>& addresses,
     if (!outside) continue;
     std::string name = operators().of(frame.symbol);
     if (site->node.empty() && is_node(name)) site->node = name;
-    if (!name.empty() && (names.empty() || names.back() != name)) names.push_back(std::move(name));
+    if (!name.empty()) {
+      if (names.empty() || names.back() != name) {
+        names.push_back(std::move(name));
+        site->around.emplace_back();
+      }
+      // It dispatches to itself again, for another backend: the outermost call counts.
+      site->around.back() = outwards[i];
+    }
     if (inner == Inner::kHook) continue;
     list.push_back({{"module", frame.module >= 0 ? nlohmann::json(frame.module) : nlohmann::json()},
                     {"offset", frame.offset},
@@ -101,6 +122,7 @@ std::shared_ptr<const CallSite> make(const std::vector<uint64_t>& addresses,
   }
   site->native = text(list);
   std::reverse(names.begin(), names.end());
+  std::reverse(site->around.begin(), site->around.end());
   site->operators = std::move(names);
   site->ranges = text(ranges);
   std::string note = missing;
@@ -111,7 +133,10 @@ std::shared_ptr<const CallSite> make(const std::vector<uint64_t>& addresses,
 
 }  // namespace
 
-std::shared_ptr<const CallSite> call_site(Inner inner) {
+namespace {
+
+// That of the calling thread without regard to a backward pass, and by what it is known.
+std::shared_ptr<const CallSite> found_site(Inner inner, std::string* key) {
   std::string missing;
   std::vector<PythonFrame> python = python_frames(kMostPythonFrames, &missing);
   if (inner == Inner::kHook)
@@ -120,24 +145,28 @@ std::shared_ptr<const CallSite> call_site(Inner inner) {
   bool more = false;
   const std::vector<uint64_t> addresses = HostFrames::addresses(kMostHostFrames, &more);
 
-  std::string key(reinterpret_cast<const char*>(addresses.data()), addresses.size() * sizeof(uint64_t));
-  add_to_key(python, &key);
-  for (const std::string& range : ranges) key.append(1, '\1').append(range).append(1, '\0');
+  key->assign(reinterpret_cast<const char*>(addresses.data()), addresses.size() * sizeof(uint64_t));
+  add_to_key(python, key);
+  for (const std::string& range : ranges) key->append(1, '\1').append(range).append(1, '\0');
 
-  std::shared_ptr<const CallSite> result;
   Known& data = known();
-  {
-    std::lock_guard<std::mutex> lock(data.mutex);
-    const uint64_t unloads = HostFrames::unloads();
-    if (unloads != data.unloads || data.sites.size() >= kMostSites) {
-      data.unloads = unloads;
-      data.frames.clear();
-      data.sites.clear();
-    }
-    std::shared_ptr<const CallSite>& site = data.sites[key];
-    if (!site) site = make(addresses, python, ranges, missing, more, inner, &data);
-    result = site;
+  std::lock_guard<std::mutex> lock(data.mutex);
+  const uint64_t unloads = HostFrames::unloads();
+  if (unloads != data.unloads || data.sites.size() >= kMostSites) {
+    data.unloads = unloads;
+    data.frames.clear();
+    data.sites.clear();
   }
+  std::shared_ptr<const CallSite>& site = data.sites[*key];
+  if (!site) site = make(addresses, python, ranges, missing, more, inner, &data);
+  return site;
+}
+
+}  // namespace
+
+std::shared_ptr<const CallSite> call_site(Inner inner) {
+  std::string key;
+  const std::shared_ptr<const CallSite> result = found_site(inner, &key);
   const Gradient gradient = gradient_in_progress(*result, inner);
   notice(result);
   if (!gradient.forward && !gradient.caller) return result;
@@ -145,6 +174,7 @@ std::shared_ptr<const CallSite> call_site(Inner inner) {
   // What these point to lives as long as the site does.
   for (const CallSite* other : {gradient.forward.get(), gradient.caller.get()})
     key.append(reinterpret_cast<const char*>(&other), sizeof other);
+  Known& data = known();
   std::lock_guard<std::mutex> lock(data.mutex);
   std::shared_ptr<const CallSite>& site = data.sites[key];
   if (!site) {
@@ -154,6 +184,19 @@ std::shared_ptr<const CallSite> call_site(Inner inner) {
     site = std::move(made);
   }
   return site;
+}
+
+std::string operator_since(const CallSite& earlier) {
+  std::string key;
+  const std::shared_ptr<const CallSite> now = found_site(Inner::kHook, &key);
+  std::string result;
+  if (earlier.python != now->python) return result;
+  const size_t most = std::min(earlier.operators.size(), now->operators.size());
+  for (size_t i = 0; i < most; ++i) {
+    if (earlier.operators[i] != now->operators[i] || earlier.around[i] != now->around[i]) break;
+    result = now->operators[i];
+  }
+  return result;
 }
 
 std::shared_ptr<const CallSite> call_site(const std::vector<PythonFrame>& python) {

@@ -20,6 +20,7 @@ struct CallSite {
   int last_module = -1;                // the highest number
   bool has_python = false;             // there are Python frames
   std::string node;                    // the innermost function of the backward pass among the operators
+  std::vector<uint64_t> around;        // of each operator: the calls around it, as a hash
   // In a backward pass: the call in the forward pass that it computes the gradient of, and the one that
   // started it; null where not known.
   std::shared_ptr<const CallSite> forward;
@@ -34,6 +35,10 @@ enum class Inner {
 
 // Of the calling thread, now.
 std::shared_ptr<const CallSite> call_site(Inner inner);
+
+// The innermost operator that an earlier site lies in and the calling thread still runs; empty: none. It is
+// taken for the same one when the calls around it are the same.
+std::string operator_since(const CallSite& earlier);
 
 // That of which only Python frames are known.
 std::shared_ptr<const CallSite> call_site(const std::vector<PythonFrame>& python);

@@ -104,7 +104,8 @@ const void* Monitor::observe(const Sanitizer_LaunchData& data, const Sanitizer_G
   launch->stream = context->stream(launch->stream_handle);
   launch->allocations = allocations_.list();
   launch->site = site();
-  if (config_.call_sites) ask_program();
+  if (config_.call_sites) launch->question = ask_program();
+  launch->opened = std::chrono::steady_clock::now();
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (node != nullptr) {

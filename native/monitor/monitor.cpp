@@ -60,15 +60,19 @@ bool Monitor::allocation_named(uint64_t address, uint64_t size, const std::strin
   return allocations_.name_allocation(address, size, dtype, shape);
 }
 
-void Monitor::tensor_destroyed(uint64_t address) { allocations_.destroy_tensor(address); }
+void Monitor::tensor_destroyed(uint64_t address) {
+  const std::shared_ptr<const CallSite> maker =
+      abandoned_ ? nullptr : allocations_.maker_of_unnamed(address);
+  allocations_.destroy_tensor(address, maker ? operator_since(*maker) : "");
+}
 
-std::string Monitor::describe() {
-  Launch launch;
+std::string Monitor::describe(bool again) {
+  thread_local std::shared_ptr<const AllocationList> last;
   const std::shared_ptr<const CallSite> here = site();  // what it takes notice of comes first
-  launch.allocations = allocations_.list();
+  if (!again || !last) last = allocations_.list();
   CallSiteTable sites;
-  const std::vector<bool> all(launch.allocations->allocations().size(), true);
-  const std::string list = launch.allocations->json(&sites, &all);
+  const std::vector<bool> all(last->allocations().size(), true);
+  const std::string list = last->json(&sites, &all);
   const int number = sites.add(here);
   return "{\"allocations\":" + list + ",\"site\":" + (number < 0 ? "null" : std::to_string(number)) + "," +
          sites.json() + "}";

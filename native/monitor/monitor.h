@@ -43,7 +43,7 @@ class Monitor {
                     const std::vector<int64_t>& shape);
   void tensor_destroyed(uint64_t address);
   // The allocations and the call site that a launch of the calling thread would be told of now, as JSON.
-  std::string describe();
+  std::string describe(bool again);
 
   void callback(Sanitizer_CallbackDomain domain, Sanitizer_CallbackId id, const void* data);
 

@@ -25,21 +25,21 @@ using Callback = int (*)();
 using AddPendingCall = int (*)(int (*)(void*), void*);
 
 std::atomic<Callback> look{nullptr};
-std::atomic<bool> asked{false};
-std::atomic<bool> looking{false};
-std::atomic<int64_t> asked_at{0};
+std::atomic<bool> queued{false};
+// Numbers of questions: the newest, and those answered by the look under way and by the last one done. No
+// mutex, which a child of fork might find locked for ever.
+std::atomic<uint64_t> asked{0}, begun{0}, done{0};
 
-// What it has been asked for so long it will not do soon: the main thread runs no Python code.
-constexpr std::chrono::milliseconds kPatience{20};
-
-int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+// A look at all objects of a large program takes tenths of a second.
+constexpr std::chrono::milliseconds kLongestLook{500};
 
 int run(void*) {
-  looking = true;
-  asked = false;  // what is launched from now on may be missed
+  queued = false;
+  const uint64_t answered = asked;  // what is launched from now on may be missed
+  begun = answered;
   const Callback callback = look;
   const int result = callback != nullptr ? callback() : 0;
-  looking = false;
+  done = answered;
   return result;
 }
 
@@ -54,19 +54,26 @@ void guarded(Function function) {
 
 }  // namespace
 
-void ask_program() {
-  if (look == nullptr || asked.exchange(true)) return;
-  asked_at = now();
+uint64_t ask_program() {
+  if (look == nullptr) return 0;
+  const uint64_t question = ++asked;
+  if (queued.exchange(true)) return question;
   static const auto add = reinterpret_cast<AddPendingCall>(dlsym(RTLD_DEFAULT, "Py_AddPendingCall"));
   static const auto initialised = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "Py_IsInitialized"));
   // A program may launch when its Python is gone.
-  if (add == nullptr || initialised == nullptr || initialised() == 0 || add(run, nullptr) != 0) asked = false;
+  if (add != nullptr && initialised != nullptr && initialised() != 0 && add(run, nullptr) == 0)
+    return question;
+  queued = false;
+  return 0;
 }
 
-void await_program() {
-  const auto patience = std::chrono::duration_cast<std::chrono::steady_clock::duration>(kPatience);
-  while ((asked || looking) && now() - asked_at < patience.count())
+void await_program(uint64_t question, std::chrono::steady_clock::time_point until) {
+  const auto start = std::chrono::steady_clock::now();
+  while (done < question) {
+    const auto now = std::chrono::steady_clock::now();
+    if (begun < question ? now >= until : now >= start + kLongestLook) return;
     std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
 }
 
 }  // namespace cuvein
@@ -160,12 +167,12 @@ CUVEIN_EXPORT void cuvein_name_operators(const char* names) {
 CUVEIN_EXPORT void cuvein_after_launch(int (*callback)()) { cuvein::look = callback; }
 
 // Writes what a launch of the calling thread would be told of now, as JSON, and returns how many bytes that
-// takes.
-CUVEIN_EXPORT uint64_t cuvein_describe(char* text, uint64_t size) {
+// takes. With `again`, of the memory that the last one was told of, with what has become known of it.
+CUVEIN_EXPORT uint64_t cuvein_describe(char* text, uint64_t size, int again) {
   uint64_t needed = 0;
   cuvein::guarded([&](cuvein::Monitor* monitor) {
     cuvein::ask_program();
-    const std::string description = monitor->describe();
+    const std::string description = monitor->describe(again != 0);
     needed = description.size();
     std::memcpy(text, description.data(), std::min(size, needed));
   });

@@ -1,6 +1,9 @@
 // The Python side of cuvein in the program (src/cuvein/inprocess): what it tells and what it is asked.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+
 namespace cuvein {
 
 class Monitor;
@@ -9,9 +12,11 @@ Monitor* monitor_of_process();  // null before the driver has loaded it
 
 // Has the Python side look at the program's arrays as soon as the main thread runs Python code again, which
 // is when an operator that has launched a kernel returns what it made. Does not wait and needs no GIL.
-void ask_program();
+// Returns the number of this question; 0: no one will look.
+uint64_t ask_program();
 
-// Waits until it has looked, but not long.
-void await_program();
+// Waits until it has looked because of this question or a later one. A look that has begun is waited for, but
+// not long, since it may be one at all objects; one that has not by this time is not.
+void await_program(uint64_t question, std::chrono::steady_clock::time_point until);
 
 }  // namespace cuvein

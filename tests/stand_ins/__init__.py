@@ -23,7 +23,7 @@ monitor = ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"])
 driver = ctypes.CDLL(os.environ["STAND_IN"])
 assert monitor.InitializeInjection() == 1
 monitor.cuvein_describe.restype = ctypes.c_uint64
-monitor.cuvein_describe.argtypes = [ctypes.c_char_p, ctypes.c_uint64]
+monitor.cuvein_describe.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_int]
 for function, arguments in (
     (driver.stand_in_malloc, [ctypes.c_uint64] * 2),
     (driver.stand_in_free, [ctypes.c_uint64]),
@@ -33,9 +33,9 @@ for function, arguments in (
     (monitor.cuvein_tensor_named, [ctypes.c_uint64] * 2 + [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_uint]),
 ):
     function.argtypes, function.restype = arguments, None
-def describe():
+def describe(again=False):      # what has become known since it was last told
     text = ctypes.create_string_buffer(1 << 20)
-    size = monitor.cuvein_describe(text, len(text))
+    size = monitor.cuvein_describe(text, len(text), again)
     return json.loads(text.raw[:size])
 def named(address, size, *shape):
     monitor.cuvein_tensor_named(address, size, b"float32", (ctypes.c_int64 * len(shape))(*shape), len(shape))

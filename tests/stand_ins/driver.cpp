@@ -159,7 +159,8 @@ __attribute__((noinline)) void SoftmaxBackward0::apply(Function inner) {
 
 namespace {
 Function innermost = nullptr;
-}
+Function afterwards = nullptr;
+}  // namespace
 
 // The calling thread has made so many nodes, and is in a pass (-1: in none).
 extern "C" void stand_in_graph(uint64_t numbers, int pass) {
@@ -170,6 +171,16 @@ extern "C" void stand_in_graph(uint64_t numbers, int pass) {
 extern "C" void stand_in_softmax(Function inner) { at::_ops::_softmax::redispatch(inner); }
 
 extern "C" void stand_in_forward(Function inner) { at::_ops::add_Tensor::call(inner); }
+
+// An operator within another one, which goes on then.
+extern "C" void stand_in_nested(Function inner, Function after) {
+  innermost = inner;
+  afterwards = after;
+  at::_ops::add_Tensor::call([] {
+    at::_ops::_softmax::redispatch(innermost);
+    afterwards();
+  });
+}
 
 extern "C" void stand_in_backward(Function inner) {
   innermost = inner;

@@ -174,3 +174,36 @@ engine(work)
         [[0x200000, None], [0x300000, None]],
         [[0x200000, None], [0x300000, [4, 4]]],
     ]
+
+
+# Making memory and giving it back are one line of Python, as what an operator does is.
+TEMPORARY = """
+C = ctypes.CFUNCTYPE(None)
+def nested(first, then): driver.stand_in_nested(C(first), C(then))
+def do(make): created(0x200000, 64) if make else (describe(), destroyed(0x200000)); return None
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "name"),
+    [
+        pytest.param("within(forward, lambda: (do(1), do(0)))", "temporary of aten::_softmax", id="it ran"),
+        pytest.param(
+            "nested(lambda: do(1), lambda: do(0))", "temporary of aten::add.Tensor", id="one around it ran"
+        ),
+        pytest.param("within(forward, lambda: do(1)); do(0)", None, id="it had returned"),
+        pytest.param(
+            "within(forward, lambda: do(1))\nwithin(forward, lambda: do(0))", None, id="another line called it"
+        ),
+        pytest.param(
+            "within(forward, lambda: (do(1), named(0x200000, 64, 4, 4), do(0)))", None, id="its shape is known"
+        ),
+    ],
+)
+def test_what_is_given_back_while_its_operator_runs_is_a_temporary(
+    work: str, name: str | None, run: Callable[[str], Any]
+) -> None:
+    (found,) = run(f"{TEMPORARY}{work}\nresult.append(describe(again=True))\n")
+    (tensor,) = (each for each in found["allocations"] if each["address"] == 0x200000)
+    assert tensor["name"] == name
+    assert tensor.get("shape") == ([4, 4] if "named" in work else None)

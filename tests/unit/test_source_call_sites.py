@@ -301,7 +301,7 @@ def test_tensors_are_named_by_shape_and_by_where_they_were_made() -> None:
     segment, tensor, unknown = objects_of(replace(PROFILE, launch=launch))
     assert segment.title == "device allocation at 0x1000 of train.py:12 in forward, aten::relu"
     assert tensor.title == "float32[2, 8] of train.py:12 in forward, aten::relu"
-    assert unknown.title == "tensor of 64 bytes"
+    assert unknown.title == "tensor (64 bytes, shape not known)"
     assert (segment.known, tensor.known, unknown.known) == (True, True, True)
 
 

@@ -18,6 +18,8 @@ __all__ = ["DataObject", "ObjectTraffic", "name_of", "objects_of", "touched", "t
 
 # Spaces whose addresses lie in allocations.
 IN_ALLOCATIONS = ("global",)
+# How the name of a tensor begins that an operator has made and given back while it ran.
+_TEMPORARY = "temporary of "
 
 
 @dataclass(frozen=True)
@@ -99,12 +101,12 @@ def name_of(allocation: Allocation | None) -> str:
     """Name an allocation by what is known of it: its variable, its shape, else its kind and address."""
     if allocation is None:
         return "memory outside known allocations"
-    if allocation.name:
+    if allocation.name and not allocation.name.startswith(_TEMPORARY):
         return demangle(allocation.name)
     if allocation.dtype is not None and allocation.shape is not None:
         return f"{allocation.dtype}{allocation.shape}"
     if allocation.kind == "tensor":
-        return f"tensor of {allocation.size:,} bytes"
+        return f"{allocation.name or 'tensor'} ({allocation.size:,} bytes, shape not known)"
     kinds = {
         "unknown": "allocation",
         "device": "device allocation",
