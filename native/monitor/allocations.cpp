@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 namespace cuvein {
 namespace {
-
-// A node of a backward pass whose kernel has run is done soon, unless code is patched meanwhile.
-constexpr std::chrono::milliseconds kPatience{50};
 
 // Merges the allocations of a kind that lie nearest to each other until at most `most` are left.
 std::vector<Allocation> merge(const std::vector<Allocation>& sorted, size_t most) {
@@ -52,22 +48,21 @@ void Tensor::name(const std::string& dtype, const std::vector<int64_t>& shape) {
 void Tensor::expect(const std::string& dtype, const std::vector<int64_t>& shape) {
   std::lock_guard<std::mutex> lock(mutex_);
   expected_ = text({{"shape", shape}, {"dtype", dtype}});
-  expected_at_ = std::chrono::steady_clock::now();
+  expected_at_ = Patience::Clock::now();
 }
 
 void Tensor::expect(const std::string& name) {
   std::lock_guard<std::mutex> lock(mutex_);
   expected_ = text({{"name", name}});
-  expected_at_ = std::chrono::steady_clock::now();
+  expected_at_ = Patience::Clock::now();
 }
 
-void Tensor::await(std::chrono::steady_clock::time_point since) const {
-  const auto open = [this, since] {
+void Tensor::await(const Patience& patience) const {
+  const auto open = [&] {
     std::lock_guard<std::mutex> lock(mutex_);
-    return !expected_.empty() && facts_.empty() &&
-           std::chrono::steady_clock::now() < std::max(expected_at_, since) + kPatience;
+    return !expected_.empty() && facts_.empty() && patience.lasts(expected_at_);
   };
-  while (open()) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  while (open()) Patience::pause();
 }
 
 void Tensor::keep() {
@@ -122,9 +117,9 @@ const std::string& AllocationList::json() const {
   return json_;
 }
 
-void AllocationList::await_names(std::chrono::steady_clock::time_point since) const {
+void AllocationList::await_names(const Patience& patience) const {
   for (const Allocation& allocation : allocations_)
-    if (allocation.tensor) allocation.tensor->await(since);
+    if (allocation.tensor) allocation.tensor->await(patience);
 }
 
 std::string AllocationList::amendments() const {

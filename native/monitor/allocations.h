@@ -1,7 +1,6 @@
 // Memory that kernels may touch: what is alive, and what of it a launch is told.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,6 +10,7 @@
 
 #include "model/vocabulary.h"
 #include "monitor/call_site.h"
+#include "monitor/patience.h"
 
 namespace cuvein {
 
@@ -26,8 +26,8 @@ class Tensor {
   void keep();
   // Its memory was given back, within the operator that it was made in; empty: after that, or not known.
   void gone(const std::string& op);
-  // Waits until it is known whether it is what is expected, but not long after it was or `since`.
-  void await(std::chrono::steady_clock::time_point since) const;
+  // Waits until it is known whether it is what is expected, as long as patience lasts.
+  void await(const Patience& patience) const;
   // As JSON, `{"shape":[..],"dtype":".."}`; empty while not known.
   std::string facts() const;
 
@@ -35,7 +35,7 @@ class Tensor {
   mutable std::mutex mutex_;
   std::string facts_;
   std::string expected_;
-  std::chrono::steady_clock::time_point expected_at_;
+  Patience::Clock::time_point expected_at_;
 };
 
 struct Allocation {
@@ -63,8 +63,8 @@ class AllocationList {
   // The same of all; made at its first use.
   const std::string& json() const;
   const CallSiteTable& sites() const { return sites_; }  // of json()
-  // Waits for the names of tensors that are about to be known, but not long after `since`.
-  void await_names(std::chrono::steady_clock::time_point since) const;
+  // Waits for the names of tensors that are about to be known.
+  void await_names(const Patience& patience) const;
   // What has become known of tensors since json() was made, as a list of
   // {"allocation":..,"shape":..,"dtype":..}; empty: nothing.
   std::string amendments() const;

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -49,7 +48,6 @@ struct Launch {
   std::optional<std::array<int64_t, 3>> graph;  // instantiated graph, replay, node
   std::shared_ptr<const AllocationList> allocations;
   std::shared_ptr<const CallSite> site;
-  std::chrono::steady_clock::time_point opened;
   uint64_t question = 0;  // of the Python side: what there is by now
 
   // When the GPU engine may take the launch; else why it may not, if that was to be.

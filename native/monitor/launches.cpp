@@ -105,7 +105,6 @@ const void* Monitor::observe(const Sanitizer_LaunchData& data, const Sanitizer_G
   launch->allocations = allocations_.list();
   launch->site = site();
   if (config_.call_sites) launch->question = ask_program();
-  launch->opened = std::chrono::steady_clock::now();
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (node != nullptr) {

@@ -61,8 +61,7 @@ bool Monitor::allocation_named(uint64_t address, uint64_t size, const std::strin
 }
 
 void Monitor::tensor_destroyed(uint64_t address) {
-  const std::shared_ptr<const CallSite> maker =
-      abandoned_ ? nullptr : allocations_.maker_of_unnamed(address);
+  const std::shared_ptr<const CallSite> maker = abandoned_ ? nullptr : allocations_.maker_of_unnamed(address);
   allocations_.destroy_tensor(address, maker ? operator_since(*maker) : "");
 }
 

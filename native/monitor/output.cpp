@@ -1,7 +1,6 @@
 #include "monitor/output.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <new>
@@ -142,23 +141,18 @@ void Output::records(const void* records, size_t bytes) {
 
 namespace {
 
-// What the Python side has been asked for so long it will not do soon: the main thread runs no Python code.
-constexpr std::chrono::milliseconds kPatience{20};
-
-// What a launch has made may be getting its name just now. Patience begins when the launch was opened or, if
-// that is later, at `since`: it may have taken long to load and patch the kernel.
-void await_names(const Launch& launch, std::chrono::steady_clock::time_point since) {
+// What a launch has made may be getting its name just now.
+void await_names(const Launch& launch, const Patience& patience) {
   if (!launch.site) return;
-  since = std::max(since, launch.opened);
-  await_program(launch.question, since + kPatience);
-  if (launch.allocations) launch.allocations->await_names(since);
+  await_program(launch.question, patience);
+  if (launch.allocations) launch.allocations->await_names(patience);
 }
 
 }  // namespace
 
 void Output::end(std::unique_ptr<Launch> launch, const char* incomplete) {
-  // The thread that writes the profile can wait better and longer.
-  if (!config_.trace.empty() || config_.merge_launches) await_names(*launch, launch->opened);
+  // The thread that writes the profile can wait better.
+  if (!config_.trace.empty() || config_.merge_launches) await_names(*launch, Patience());
   std::unique_lock<std::mutex> lock(mutex_);
   if (!launch->begun) return;
   if (incomplete == nullptr && launch->on_host) {
@@ -215,15 +209,17 @@ void Output::end(std::unique_ptr<Launch> launch, const char* incomplete) {
   const std::shared_ptr<Ended> ended(
       new Ended{std::move(launch), std::move(graph), std::move(engine), std::move(why), process()});
   lock.unlock();
-  profiles_made_.add([this, ended] {
+  ++unwritten_;
+  profiles_made_.add([this, ended, patience = Patience(Patience::Clock::now(), &unwritten_)] {
     try {
-      await_names(*ended->launch, std::chrono::steady_clock::now());
+      await_names(*ended->launch, patience);
       keep_profile(ended->launch->sequence,
                    profile(*ended->launch, ended->graph, ended->engine, ended->incomplete, 0, ended->process),
                    !ended->incomplete.empty());
     } catch (const std::exception&) {
       // No memory, not even to say so.
     }
+    --unwritten_;
   });
 }
 

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <exception>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "monitor/autograd.h"
@@ -29,6 +28,7 @@ std::atomic<bool> queued{false};
 // Numbers of questions: the newest, and those answered by the look under way and by the last one done. No
 // mutex, which a child of fork might find locked for ever.
 std::atomic<uint64_t> asked{0}, begun{0}, done{0};
+std::atomic<Patience::Clock::time_point> queued_at{Patience::Clock::time_point()};
 
 // A look at all objects of a large program takes tenths of a second.
 constexpr std::chrono::milliseconds kLongestLook{500};
@@ -58,6 +58,7 @@ uint64_t ask_program() {
   if (look == nullptr) return 0;
   const uint64_t question = ++asked;
   if (queued.exchange(true)) return question;
+  queued_at = Patience::Clock::now();
   static const auto add = reinterpret_cast<AddPendingCall>(dlsym(RTLD_DEFAULT, "Py_AddPendingCall"));
   static const auto initialised = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "Py_IsInitialized"));
   // A program may launch when its Python is gone.
@@ -67,13 +68,12 @@ uint64_t ask_program() {
   return 0;
 }
 
-void await_program(uint64_t question, std::chrono::steady_clock::time_point until) {
-  const auto start = std::chrono::steady_clock::now();
-  while (done < question) {
-    const auto now = std::chrono::steady_clock::now();
-    if (begun < question ? now >= until : now >= start + kLongestLook) return;
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-  }
+void await_program(uint64_t question, const Patience& patience) {
+  const auto start = Patience::Clock::now();
+  const auto lasts = [&] {
+    return begun < question ? patience.lasts(queued_at) : Patience::Clock::now() < start + kLongestLook;
+  };
+  while (done < question && lasts()) Patience::pause();
 }
 
 }  // namespace cuvein

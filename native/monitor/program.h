@@ -1,8 +1,9 @@
 // The Python side of cuvein in the program (src/cuvein/inprocess): what it tells and what it is asked.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+
+#include "monitor/patience.h"
 
 namespace cuvein {
 
@@ -15,8 +16,8 @@ Monitor* monitor_of_process();  // null before the driver has loaded it
 // Returns the number of this question; 0: no one will look.
 uint64_t ask_program();
 
-// Waits until it has looked because of this question or a later one. A look that has begun is waited for, but
-// not long, since it may be one at all objects; one that has not by this time is not.
-void await_program(uint64_t question, std::chrono::steady_clock::time_point until);
+// Waits until it has looked because of this question or a later one. A look that has begun is waited for in
+// any case, but not for ever: it may be one at all objects.
+void await_program(uint64_t question, const Patience& patience);
 
 }  // namespace cuvein

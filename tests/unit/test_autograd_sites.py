@@ -193,10 +193,14 @@ def do(make): created(0x200000, 64) if make else (describe(), destroyed(0x200000
         ),
         pytest.param("within(forward, lambda: do(1)); do(0)", None, id="it had returned"),
         pytest.param(
-            "within(forward, lambda: do(1))\nwithin(forward, lambda: do(0))", None, id="another line called it"
+            "within(forward, lambda: do(1))\nwithin(forward, lambda: do(0))",
+            None,
+            id="another line called it",
         ),
         pytest.param(
-            "within(forward, lambda: (do(1), named(0x200000, 64, 4, 4), do(0)))", None, id="its shape is known"
+            "within(forward, lambda: (do(1), named(0x200000, 64, 4, 4), do(0)))",
+            None,
+            id="its shape is known",
         ),
     ],
 )

@@ -242,7 +242,7 @@ def run_with(name: str, folder: Path, *, kept: bool = True) -> tuple[Path, Launc
     ("name", "kept", "note"),
     [
         ("linked", True, None),
-        ("partial", True, "1 of 3 memory instructions have none; compile with -lineinfo"),
+        ("partial", True, "1 of 3 memory instructions have none: library has no line here; compile it with"),
         ("no_lines", True, "no source lines for linked: the module has no line information; compile with"),
         ("linked", False, "is not beside the profile; keep the modules folder"),
     ],

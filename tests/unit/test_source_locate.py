@@ -91,7 +91,7 @@ def test_without_the_module_everything_else_still_comes(tmp_path: Path) -> None:
         assert isinstance(part, Missing)
         assert "is not beside the profile" in part.why
     assert nodes[0].line is None
-    assert locator.frames(profile, profile.nodes[0]) == ()
+    assert locator.frames(profile, profile.nodes[0]) == nodes[0].frames
     assert locator.files(profile) == set()
 
 

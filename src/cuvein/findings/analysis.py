@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cuvein.findings.locating import LinesMissing, located
 from cuvein.findings.match import PROFILES_NAMED, Match, united
 from cuvein.findings.ranking import rank
 from cuvein.graph import Graph, Totals, stream
@@ -17,13 +18,12 @@ from cuvein.profile.model import Barrier
 from cuvein.source import launched_at, touched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from cuvein.patterns import Detection, Pattern, SourceLine
-    from cuvein.profile.model import LaunchProfile, Node
+    from cuvein.findings.locating import Locate
+    from cuvein.patterns import Detection, Pattern
+    from cuvein.profile.model import Node
     from cuvein.source import DataObject
-
-    Locate = Callable[[LaunchProfile, Node | Barrier], SourceLine | None]
 
 __all__ = ["Analysis", "KernelSummary", "Report", "analyse", "collection_paused"]
 
@@ -54,6 +54,8 @@ class Report:
         Ranked: what corrects, then what removes, moves and informs; within each by the share of the run.
     totals
         Work of all launches.
+    lines_missing
+        Why instructions have no source line: a sentence without full stop for each reason.
     """
 
     profiles: int
@@ -61,6 +63,7 @@ class Report:
     kernels: list[KernelSummary]
     findings: list[Finding]
     totals: Totals
+    lines_missing: list[str]
 
 
 class Analysis:
@@ -89,11 +92,13 @@ class Analysis:
         self._matches: dict[Kernel, dict[tuple[object, ...], Match]] = {}
         self._incomplete: dict[str, None] = {}
         self._profiles = 0
+        self._lines_missing = LinesMissing(locate)
 
     def add(self, graph: Graph) -> None:
         """Look for every pattern in the graph of one launch."""
         profile = graph.profile
         self._profiles += 1
+        self._lines_missing.add(profile)
         kernel = Kernel.of(profile)
         summary = self._kernels.setdefault(kernel, KernelSummary(kernel))
         matches = self._matches.setdefault(kernel, {})
@@ -170,6 +175,7 @@ class Analysis:
             ),
             findings=rank(findings, totals),
             totals=totals,
+            lines_missing=self._lines_missing.sentences(),
         )
 
     def _in_every_launch(self, kernel: Kernel, key: tuple[object, ...]) -> bool:
@@ -280,6 +286,7 @@ class _Places:
         if self._ordinals is None:
             self._ordinals = _ordinals(self._graph.nodes)
         profile = self._graph.profile
+        source, missing = located(self._locate, profile, node)
         return Place(
             node=node.id,
             function=profile.launch.functions[node.function].name,
@@ -288,7 +295,8 @@ class _Places:
             type=node.type,
             size=node.size,
             ordinal=self._ordinals[node.id],
-            source=self._locate(profile, node) if self._locate else None,
+            source=source,
+            source_missing=missing,
         )
 
     def _place_of_barrier(self, barrier: Barrier) -> Place:
@@ -298,6 +306,7 @@ class _Places:
             for each in profile.barriers or ()
             if (each.function, each.kind) == (barrier.function, barrier.kind)
         ]
+        source, missing = located(self._locate, profile, barrier)
         return Place(
             node=-1,
             function=profile.launch.functions[barrier.function].name,
@@ -306,7 +315,8 @@ class _Places:
             type=barrier.kind,
             size=0,
             ordinal=sorted(alike).index(barrier.pc),
-            source=self._locate(profile, barrier) if self._locate else None,
+            source=source,
+            source_missing=missing,
         )
 
 

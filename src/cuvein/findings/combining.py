@@ -6,12 +6,13 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from cuvein.findings.locating import located
 from cuvein.graph import LABELS, Totals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cuvein.findings.analysis import Locate
+    from cuvein.findings.locating import Locate
     from cuvein.graph import Graph
     from cuvein.patterns import PlaceSpace, PlaceType, SourceLine
     from cuvein.profile.model import LabelName
@@ -38,8 +39,8 @@ class CombinedNode:
         Its name in this build.
     size
         Bytes a lane accesses.
-    source
-        Source line, where known.
+    source, source_missing
+        Source line, or why there is none.
     work
         Instructions, wavefronts, sectors and bytes.
     weights
@@ -51,6 +52,7 @@ class CombinedNode:
     key: NodeKey
     size: int
     source: SourceLine | None
+    source_missing: str | None = None
     work: Totals = field(default_factory=Totals)
     weights: list[int] = field(default_factory=lambda: [0] * len(LABELS))
     origins: dict[tuple[LabelName, NodeKey | None], int] = field(default_factory=lambda: defaultdict(int))
@@ -117,8 +119,8 @@ class Combiner:
             key = keys[node.id]
             known = combined.nodes.get(key)
             if known is None:
-                source = self._locate(profile, node) if self._locate else None
-                known = combined.nodes[key] = CombinedNode(key, node.size, source)
+                source, missing = located(self._locate, profile, node)
+                known = combined.nodes[key] = CombinedNode(key, node.size, source, missing)
             known.size = max(known.size, node.size)
             known.work += Totals.of([node])
             for position, weight in enumerate(graph.weights(node)):

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from cuvein.findings.analysis import Locate, Report
+    from cuvein.findings.analysis import Report
     from cuvein.findings.combining import CombinedKernel, CombinedNode
+    from cuvein.findings.locating import Locate
     from cuvein.findings.matching import KernelMatch, NodeMatches
     from cuvein.patterns import Finding, Place, PlaceSpace, Thresholds
     from cuvein.profile.model import LabelName

@@ -117,7 +117,8 @@ class Place:
 
     ``ordinal`` counts the nodes of the same function, space, type and size in the order of their PCs, from 0;
     with those it names the instruction in a way that survives changes elsewhere in the kernel. A barrier has
-    the space ``barrier``, its kind as type, size 0 and node -1.
+    the space ``barrier``, its kind as type, size 0 and node -1. ``source_missing`` says why there is no
+    ``source``, where lines were looked for.
     """
 
     node: int
@@ -128,6 +129,7 @@ class Place:
     size: int
     ordinal: int
     source: SourceLine | None = None
+    source_missing: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

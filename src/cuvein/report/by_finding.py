@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cuvein.findings.analysis import Analysis, Report
-from cuvein.findings.locating import LinesBeside
+from cuvein.findings.analysis import Analysis
 from cuvein.graph import Graph
 from cuvein.report.findings import findings_text
 from cuvein.report.findings_document import encode, findings_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from cuvein.findings.analysis import Locate
+    from cuvein.findings.analysis import Report
+    from cuvein.findings.locating import Locate
     from cuvein.profile.model import LaunchProfile
 
 __all__ = ["FindingDocument", "FindingReport"]
@@ -25,8 +25,7 @@ class FindingReport:
     Parameters
     ----------
     locate
-        Finds the source line of a node, where line information is known. If it can tell why lines are missing
-        (`cuvein.findings.locating.LinesBeside`), the report ends with that.
+        Finds the source line of a node, or says why there is none, which the report ends with.
     width
         Characters in a line.
     colour
@@ -54,9 +53,8 @@ class FindingReport:
 
     def render(self, profiles: Iterable[LaunchProfile]) -> str:
         """Make the report; see :class:`cuvein.report.Report`."""
-        told: list[str] = []
-        report = _analysed(profiles, self._locate, told)
-        text = findings_text(report, self._width, colour=self._colour, top=self._top, notes=told)
+        report = _analysed(profiles, self._locate)
+        text = findings_text(report, self._width, colour=self._colour, top=self._top)
         return text if self._unicode else text.encode("ascii", "replace").decode()
 
 
@@ -71,20 +69,9 @@ class FindingDocument:
         return encode(findings_document(_analysed(profiles, self._locate)))
 
 
-def _analysed(
-    profiles: Iterable[LaunchProfile], locate: Locate | None, notes: list[str] | None = None
-) -> Report:
-    """Analyse the profiles, one in memory at a time; ``notes`` is told why lines are missing."""
+def _analysed(profiles: Iterable[LaunchProfile], locate: Locate | None) -> Report:
+    """Analyse the profiles, one in memory at a time."""
     analysis = Analysis(locate=locate)
-
-    def each() -> Iterator[LaunchProfile]:
-        for profile in profiles:
-            analysis.add(Graph(profile))
-            yield profile
-
-    if isinstance(locate, LinesBeside) and notes is not None:
-        notes += locate.missing(each())
-    else:
-        for _ in each():
-            pass
+    for profile in profiles:
+        analysis.add(Graph(profile))
     return analysis.report()

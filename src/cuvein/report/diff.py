@@ -33,7 +33,19 @@ def diff_text(comparison: Comparison, width: int = 100) -> str:
             lines.append(f"{title}:")
             lines += [f"  {words.printable(kernel.name)} ({_launches(kernel)})" for kernel in kernels]
             lines.append("")
+    for note in _notes(comparison):
+        lines += textwrap.wrap(f"Note: {words.printable(note)}.", width, break_on_hyphens=False)
     return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
+
+
+def _notes(comparison: Comparison) -> list[str]:
+    """Say why source lines are missing, once where it is the same on both sides."""
+    before, after = (
+        words.lines_missing(run.report.lines_missing) for run in (comparison.before, comparison.after)
+    )
+    if before == after:
+        return before
+    return [f"before, {note}" for note in before] + [f"after, {note}" for note in after]
 
 
 def _kernel(kernel: KernelComparison, width: int) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cuvein.report.findings_document import finding_document, totals_document
+from cuvein.report.findings_document import finding_document, source_document, totals_document
 
 if TYPE_CHECKING:
     from cuvein.findings.combining import CombinedKernel, CombinedNode
@@ -24,6 +24,10 @@ def diff_document(comparison: Comparison) -> dict[str, Any]:
         "kernels": [_kernel(kernel) for kernel in comparison.kernels],
         "before_only": [_name(kernel) for kernel in comparison.before_only],
         "after_only": [_name(kernel) for kernel in comparison.after_only],
+        "lines_missing": {
+            "before": comparison.before.report.lines_missing,
+            "after": comparison.after.report.lines_missing,
+        },
     }
 
 
@@ -76,7 +80,8 @@ def _node(node: CombinedNode) -> dict[str, Any]:
     return {
         **node.key._asdict(),
         "size": node.size,
-        "source": None if node.source is None else {"file": node.source.file, "line": node.source.line},
+        "source": source_document(node.source),
+        "source_missing": node.source_missing,
         "work_of_all_launches": totals_document(node.work),
     }
 

@@ -10,7 +10,7 @@ from cuvein.patterns import Effect, Severity
 from cuvein.report import findings_words as words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sized
+    from collections.abc import Sized
 
     from cuvein.findings.analysis import Report
     from cuvein.findings.checking import Verdict
@@ -22,9 +22,7 @@ _STYLES = {Severity.HIGH: "1;31", Severity.MEDIUM: "33", Severity.LOW: "36", Sev
 _PLACES = 6
 
 
-def findings_text(
-    report: Report, width: int = 100, *, colour: bool = False, top: int = 20, notes: Iterable[str] = ()
-) -> str:
+def findings_text(report: Report, width: int = 100, *, colour: bool = False, top: int = 20) -> str:
     """Return the ranked findings of a run.
 
     Parameters
@@ -37,8 +35,6 @@ def findings_text(
         Whether to colour the severities.
     top
         How many findings to show; 0 for all.
-    notes
-        Sentences without full stop on what could not be shown; they come last.
     """
     writer = _Writer(width, colour=colour)
     writer.line(_title(report))
@@ -51,10 +47,7 @@ def findings_text(
     if hidden:
         writer.line("")
         writer.line(f"{hidden:,} more; --top 0 shows all.")
-    for number, note in enumerate(notes):
-        if number == 0:
-            writer.line("")
-        writer.paragraph(f"Note: {words.printable(note)}.")
+    writer.notes(report)
     return writer.text()
 
 
@@ -84,6 +77,7 @@ def verdict_text(verdict: Verdict, width: int = 100, *, colour: bool = False, to
             f"{len(verdict.gone):,} of the baseline {_verb(verdict.gone, 'is', 'are')} gone; write it anew "
             "with --write-baseline, so that what is gone cannot come back unseen."
         )
+    writer.notes(verdict.report)
     writer.line(f"{writer.paint('passed', '32') if verdict.passed else writer.paint('FAILED', '1;31')}")
     return writer.text()
 
@@ -132,6 +126,13 @@ class _Writer:
             break_long_words=False,
             break_on_hyphens=False,
         )
+
+    def notes(self, report: Report) -> None:
+        """Write why source lines are missing, below an empty line."""
+        for number, note in enumerate(words.lines_missing(report.lines_missing)):
+            if number == 0:
+                self.line("")
+            self.paragraph(f"Note: {words.printable(note)}.")
 
     def finding(self, finding: Finding, number: int) -> None:
         severity = self.paint(finding.severity.word.upper(), _STYLES[finding.severity])

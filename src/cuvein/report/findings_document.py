@@ -14,9 +14,17 @@ if TYPE_CHECKING:
     from cuvein.findings.analysis import Report
     from cuvein.findings.checking import Verdict
     from cuvein.graph import Totals
-    from cuvein.patterns import Finding, Kernel, Place
+    from cuvein.patterns import Finding, Kernel, Place, SourceLine
 
-__all__ = ["FORMAT", "VERSION", "encode", "finding_document", "findings_document", "verdict_document"]
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "encode",
+    "finding_document",
+    "findings_document",
+    "source_document",
+    "verdict_document",
+]
 
 FORMAT = "cuvein findings"
 VERSION = 1
@@ -39,6 +47,7 @@ def findings_document(report: Report) -> dict[str, Any]:
             }
             for summary in report.kernels
         ],
+        "lines_missing": report.lines_missing,
         "findings": [finding_document(finding) for finding in report.findings],
     }
 
@@ -114,6 +123,11 @@ def totals_document(totals: Totals) -> dict[str, int]:
     }
 
 
+def source_document(source: SourceLine | None) -> dict[str, Any] | None:
+    """Return a source line."""
+    return None if source is None else {"file": source.file, "line": source.line}
+
+
 def encode(document: dict[str, Any]) -> str:
     """Return a document as text in ASCII; numbers JSON has not (infinity) become ``null``."""
     return json.dumps(msgspec.json.decode(msgspec.json.encode(document)), indent=2) + "\n"
@@ -139,5 +153,6 @@ def _place(place: Place) -> dict[str, Any]:
         "space": place.space,
         "type": place.type,
         "size": place.size,
-        "source": None if place.source is None else {"file": place.source.file, "line": place.source.line},
+        "source": source_document(place.source),
+        "source_missing": place.source_missing,
     }

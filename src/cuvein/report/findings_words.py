@@ -10,6 +10,8 @@ from cuvein.patterns.wording import percent
 from cuvein.report.origins import launched_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cuvein.graph import Totals
     from cuvein.patterns import Finding, Kernel, Place
 
@@ -21,6 +23,7 @@ __all__ = [
     "heading",
     "instruction",
     "launched",
+    "lines_missing",
     "location",
     "printable",
     "removal",
@@ -29,6 +32,8 @@ __all__ = [
 ]
 
 _OBJECTS = 4
+# So many reasons are told in full; libraries bring many modules.
+_REASONS = 3
 _EFFECTS = {"removes": "A fix removes", "moves": "Served elsewhere", "informs": "", "corrects": ""}
 
 
@@ -119,6 +124,14 @@ def time(finding: Finding) -> str:
 def launched(finding: Finding) -> list[str]:
     """Return the sentences on where it was launched; none when that was not recorded."""
     return launched_lines(Counter(dict(finding.launched)))
+
+
+def lines_missing(reasons: Sequence[str]) -> list[str]:
+    """Return why source lines are missing: the first few reasons, and how many more there are."""
+    more = len(reasons) - _REASONS
+    if more <= 1:
+        return list(reasons)
+    return [*reasons[:_REASONS], f"{more} more reasons why lines are missing; JSON and --by line tell them"]
 
 
 def data(finding: Finding) -> str:

@@ -65,6 +65,9 @@ def _case(suite: Xml.Element, finding: Finding) -> Xml.Element:
 def _details(finding: Finding) -> str:
     places = [f"{words.location(place)}: {words.instruction(place)}" for place in finding.places]
     lines = [finding.summary, *places, words.action(finding), words.time(finding)]
+    lines += dict.fromkeys(
+        f"No source line: {place.source_missing}." for place in finding.places if place.source_missing
+    )
     lines += [f"Do: {finding.mechanism}", f"But: {finding.caveat}"]
     return "\n".join(line for line in lines if line)
 

@@ -67,6 +67,10 @@ def sarif(verdict: Verdict) -> str:
                         "toolExecutionNotifications": [
                             {"level": "warning", "message": {"text": f"Incomplete: {sentence}"}}
                             for sentence in verdict.report.incomplete
+                        ]
+                        + [
+                            {"level": "note", "message": {"text": f"{sentence[0].upper()}{sentence[1:]}."}}
+                            for sentence in verdict.report.lines_missing
                         ],
                     }
                 ],

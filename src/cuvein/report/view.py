@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cuvein.findings import Report
     from cuvein.patterns import Finding, SourceLine
     from cuvein.profile.model import Barrier, LaunchProfile, Node, ProcessSummary
-    from cuvein.source import Locator
+    from cuvein.source import Locator, Missing
 
 __all__ = ["Parts", "build", "graph_view"]
 
@@ -79,7 +79,7 @@ class _Builder:
         self._parts = parts
         self._thresholds = thresholds
         self._code = CodeBuilder(locator, parts.add) if locator is not None else None
-        self._analysis = Analysis(thresholds, locate=self._locate if locator is not None else None)
+        self._analysis = Analysis(thresholds, locate=self._locate)
         self._locator = locator
         self._processes: dict[str, ProcessView] = {}
         self._kernels: dict[tuple[str, str | None], int] = {}
@@ -120,9 +120,8 @@ class _Builder:
             incomplete=report.incomplete,
         )
 
-    def _locate(self, profile: LaunchProfile, node: Node | Barrier) -> SourceLine | None:
-        frames = self._locator.frames(profile, node) if self._locator is not None else ()
-        return source_line(frames)
+    def _locate(self, profile: LaunchProfile, node: Node | Barrier) -> SourceLine | Missing | None:
+        return None if self._locator is None else source_line(self._locator.frames(profile, node))
 
     def _code_of(self, kernel: int) -> int | None:
         return None if self._code is None else self._code.finish(kernel)

@@ -129,12 +129,10 @@ class Locator:
         found = self.place(kernel.module, function.mangled, node.pc, kernel.mangled)
         return replace(found, function=function.name or found.function)
 
-    def frames(self, profile: LaunchProfile, node: Node | Barrier) -> tuple[Frame, ...]:
-        """Give the source lines of a node or barrier, innermost first; none when they are not known."""
-        kernel, table = profile.launch.kernel, self.lines(profile.launch.kernel.module)
-        if isinstance(table, Missing):
-            return ()
-        return table.at(profile.launch.functions[node.function].mangled, node.pc, kernel.mangled)
+    def frames(self, profile: LaunchProfile, node: Node | Barrier) -> tuple[Frame, ...] | Missing:
+        """Give the source lines of a node or barrier, innermost first, or why there are none."""
+        kernel, function = profile.launch.kernel, profile.launch.functions[node.function]
+        return self._frames(kernel.module, function.mangled, node.pc, kernel.mangled)
 
     def place(self, module: str | None, function: str, pc: int, kernel: str | None = None) -> NodeSource:
         """Say where an instruction comes from, given as a profile gives it.
@@ -150,12 +148,7 @@ class Locator:
         kernel
             Mangled name of the kernel, which tells copies of a called function apart.
         """
-        table = self.lines(module)
-        frames: tuple[Frame, ...] | Missing
-        if isinstance(table, Missing):
-            frames = table
-        else:
-            frames = table.at(function, pc, kernel) or self._no_line(table, demangle(function))
+        frames = self._frames(module, function, pc, kernel)
         if self._disassembler is None:
             instruction: Instruction | Missing = Missing("instructions were not asked for")
         else:
@@ -207,6 +200,14 @@ class Locator:
         """Give the source files of a profile's nodes, as the compiler recorded them."""
         places = (self.node(profile, node).frames for node in profile.nodes)
         return {frame.file for frames in places if not isinstance(frames, Missing) for frame in frames}
+
+    def _frames(
+        self, module: str | None, function: str, pc: int, kernel: str | None
+    ) -> tuple[Frame, ...] | Missing:
+        table = self.lines(module)
+        if isinstance(table, Missing):
+            return table
+        return table.at(function, pc, kernel) or self._no_line(table, demangle(function))
 
     @staticmethod
     def _no_line(table: LineTable, function: str) -> Missing:
