@@ -14,51 +14,22 @@ from msgspec.structs import replace
 from cuvein.cli.views import View, view
 from cuvein.findings.locating import LinesBeside
 from cuvein.profile import read_all, write
-from cuvein.profile.model import Edge, Function, LaunchProfile
 from cuvein.report.by_finding import FindingReport
 from cuvein.report.by_line import LineDocument, LineReport, by_line
 from cuvein.report.listing import Listing
 from cuvein.report.summary import summarise
 from cuvein.report.terminal import TerminalReport
 from cuvein.source import Locator, record_run
+from golden.modules.launch import profile_of
 from golden.modules.recorded import FOLDER, module
 from reference.sample import PROFILE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-KERNEL, LIBRARY = "_Z6linkedPfPKf", "_Z7libraryPKfi"
+    from cuvein.profile.model import LaunchProfile
 
 pytestmark = pytest.mark.usefixtures("own_cache")
-
-
-def profile_of(name: str) -> LaunchProfile:
-    """Two loads of the kernel's own line and one of a function it calls, 512 bytes each."""
-    kernel = replace(
-        PROFILE.launch.kernel,
-        name="linked(float*, float const*)",
-        mangled=KERNEL,
-        module=hashlib.sha256(module(name)).hexdigest(),
-    )
-    functions = [
-        Function(name=kernel.name, mangled=KERNEL, offset=0, size=512),
-        Function(name="library(float const*, int)", mangled=LIBRARY, offset=512, size=512),
-    ]
-    load = PROFILE.nodes[0]
-    return replace(
-        PROFILE,
-        launch=replace(PROFILE.launch, kernel=kernel, functions=functions),
-        nodes=[
-            replace(load, id=0, pc=0xC0, function=0),
-            replace(load, id=1, pc=0xD0, function=0),
-            replace(load, id=2, pc=0x60, function=1),
-        ],
-        edges=[
-            Edge(node=0, origin=None, label="cold", bytes=512, count=128),
-            Edge(node=1, origin=0, label="block", bytes=512, count=128),
-            Edge(node=2, origin=0, label="grid", bytes=512, count=128),
-        ],
-    )
 
 
 def locator_of(folder: Path, name: str, *, sources: bool = True, sass: bool = False) -> Locator:

@@ -54,6 +54,8 @@ def report(
         list[Path] | None,
         typer.Option(
             metavar="FOLDER",
+            exists=True,
+            file_okay=False,
             help="With --by line or --html: where to look for source files that are not where they were "
             "compiled. May be repeated.",
         ),
@@ -73,6 +75,11 @@ def report(
     Launches of the same kernel are added up. Colours are left out where the output is no terminal or NO_COLOR
     is set.
     """
+    if source_root and html is None and by is not View.LINE:
+        raise typer.BadParameter(
+            f"--source-root is of no use with --by {by.value}, which shows no source text; "
+            "give it with --by line or --html."
+        )
     if html is not None:
         write_report(chosen(paths, kernel, launch), paths, html, roots=source_root or ())
         return

@@ -23,6 +23,7 @@ def junit(verdict: Verdict) -> str:
 
     A finding is a test case of the class that is its kernel: failed when it reaches the bar, skipped when it
     is known or ignored, passed when it is below the bar. A kernel without findings is one passed test case.
+    The output of the suite says why source lines are missing.
     """
     suite = Xml.Element("testsuite", name="cuvein check")
     for finding in verdict.failing:
@@ -44,6 +45,9 @@ def junit(verdict: Verdict) -> str:
     suite.set("failures", str(len(verdict.failing)))
     suite.set("errors", "0")
     suite.set("skipped", str(len(verdict.known) + len(verdict.ignored)))
+    if verdict.report.lines_missing:
+        notes = (f"Note: {sentence}." for sentence in verdict.report.lines_missing)
+        Xml.SubElement(suite, "system-out").text = _clean("\n".join(notes))
     root = Xml.Element("testsuites", dict(suite.attrib))
     root.append(suite)
     Xml.indent(root)
@@ -65,9 +69,6 @@ def _case(suite: Xml.Element, finding: Finding) -> Xml.Element:
 def _details(finding: Finding) -> str:
     places = [f"{words.location(place)}: {words.instruction(place)}" for place in finding.places]
     lines = [finding.summary, *places, words.action(finding), words.time(finding)]
-    lines += dict.fromkeys(
-        f"No source line: {place.source_missing}." for place in finding.places if place.source_missing
-    )
     lines += [f"Do: {finding.mechanism}", f"But: {finding.caveat}"]
     return "\n".join(line for line in lines if line)
 

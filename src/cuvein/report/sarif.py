@@ -28,7 +28,7 @@ def sarif(verdict: Verdict) -> str:
     Every finding is a result; its level is its severity's (high: error, medium: warning, else note). What is
     in the baseline has the baseline state ``unchanged``, what the rules ignore is suppressed with the rules'
     reason. An instruction whose source line is known has a physical location, any other only its kernel and
-    function.
+    function; notifications say why.
     """
     new = [*verdict.failing, *verdict.below]
     results = [_result(finding, "new") for finding in new]
