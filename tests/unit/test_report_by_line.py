@@ -106,7 +106,7 @@ def test_a_missing_source_file_is_said_in_place_of_the_text(tmp_path: Path) -> N
 
 
 def test_only_the_first_lines_are_listed_and_the_rest_counted(tmp_path: Path) -> None:
-    text = LineReport(locator_of(tmp_path, "linked"), Listing(), top=1).render([profile_of("linked")])
+    text = LineReport(locator_of(tmp_path, "linked"), Listing(top=1)).render([profile_of("linked")])
     assert "(1 of 2; --top 0 lists all)" in text
     assert "scaling.cuh" not in text
 
@@ -146,7 +146,7 @@ def test_a_run_keeps_its_sources_and_shows_them_when_they_are_gone(tmp_path: Pat
     folder = run_folder(tmp_path)
     assert record_run(folder, "embed", [folder / "sources"]) == []
     shutil.rmtree(folder / "sources")
-    text = view(View.LINE, Listing(), [folder], top=0).render(read_all(folder))
+    text = view(View.LINE, Listing(top=0), [folder]).render(read_all(folder))
     assert "sum += from[i * N + k];" in text
     assert not (folder / "process-2" / "sources.json").exists()
 
@@ -159,7 +159,7 @@ def test_a_source_file_that_changed_is_noted_on_request(tmp_path: Path) -> None:
     changed.write_text(changed.read_text() + "// more\n")
     note = f"Note: {changed} has changed since it was recorded."
     for check in (True, False):
-        text = view(View.LINE, Listing(200), [folder], top=0, roots=roots, check=check).render(
+        text = view(View.LINE, Listing(200, top=0), [folder], roots=roots, check=check).render(
             read_all(folder)
         )
         assert (note in text) == check
@@ -193,8 +193,8 @@ def test_of_each_kernel_it_is_said_how_much_of_it_has_lines(name: str, level: st
 @pytest.mark.parametrize("by", [View.LINE, View.OBJECT])
 def test_each_view_comes_as_text_and_as_json(by: View, tmp_path: Path) -> None:
     folder = run_folder(tmp_path)
-    assert "by bytes accessed" in view(by, Listing(), [folder], top=0).render(read_all(folder))
-    document = json.loads(view(by, None, [folder], top=0).render(read_all(folder)))
+    assert "by bytes accessed" in view(by, Listing(top=0), [folder]).render(read_all(folder))
+    document = json.loads(view(by, None, [folder]).render(read_all(folder)))
     assert document["format"] == f"cuvein report by {by.value}"
 
 

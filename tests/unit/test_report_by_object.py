@@ -88,7 +88,7 @@ def test_a_launch_without_global_memory_says_so() -> None:
 
 
 def test_only_the_first_objects_are_listed_and_the_rest_counted() -> None:
-    text = ObjectReport(Listing(), top=1).render([launch()])
+    text = ObjectReport(Listing(top=1)).render([launch()])
     assert "(1 of 2; --top 0 lists all)" in text
 
 

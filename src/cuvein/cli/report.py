@@ -88,8 +88,8 @@ def report(
     elif by is View.FINDING:
         made = _findings(paths, format, top)
     else:
-        listing = Listing(**_appearance()) if format is Format.TEXT else None
-        made = view(by, listing, paths, top=top, roots=source_root or (), check=True)
+        listing = Listing(**_appearance(), top=top) if format is Format.TEXT else None
+        made = view(by, listing, paths, roots=source_root or (), check=True)
     output.send(made.render(chosen(paths, kernel, launch)))
 
 

@@ -35,7 +35,6 @@ def view(
     listing: Listing | None,
     profiles: Sequence[Path],
     *,
-    top: int,
     roots: Sequence[Path] = (),
     check: bool = False,
 ) -> Report:
@@ -49,17 +48,15 @@ def view(
         Writes the text; ``None`` for JSON.
     profiles
         The profiles or folders given, beside which modules and sources lie.
-    top
-        How many groups to list; 0 for all.
     roots
         Folders to search for source files.
     check
         Whether to look for source files that have changed.
     """
     if by is View.OBJECT:
-        return ObjectDocument() if listing is None else ObjectReport(listing, top=top)
+        return ObjectDocument() if listing is None else ObjectReport(listing)
     if by is View.OPERATOR:
-        return OperatorDocument() if listing is None else OperatorReport(listing, top=top)
+        return OperatorDocument() if listing is None else OperatorReport(listing)
     # Instructions are in the JSON only; disassembling takes a moment.
     locator = Locator.beside(*profiles, sass=listing is None, roots=roots, check=check)
-    return LineDocument(locator) if listing is None else LineReport(locator, listing, top=top)
+    return LineDocument(locator) if listing is None else LineReport(locator, listing)

@@ -112,27 +112,22 @@ class LineReport:
         Knows the lines and the source text.
     listing
         Writes the text.
-    top
-        How many lines to list; 0 for all.
     """
 
-    def __init__(self, locator: Locator, listing: Listing, *, top: int = 10) -> None:
+    def __init__(self, locator: Locator, listing: Listing) -> None:
         self._locator = locator
         self._listing = listing
-        self._top = top
 
     def render(self, profiles: Iterable[LaunchProfile]) -> str:
         """Make the report; see :class:`cuvein.report.Report`."""
         summary = summarise(profiles)
         groups = by_line(summary, self._locator)
-        whole = sum(group.bytes for group in groups)
-        shown = groups[: self._top] if self._top else groups
-        sections = [self._section(group, whole) for group in shown]
         notes = [str(group.why) for group in groups if group.why is not None]
         notes += _partial(lines_known(summary, self._locator))
-        notes += self._locator.problems + [note for group in shown if (note := self._source_note(group))]
+        notes += self._locator.problems
+        notes += [note for group in self._listing.shown(groups) if (note := self._source_note(group))]
         title = "Source lines by bytes accessed"
-        return self._listing.render(summary, title, sections, len(groups), list(dict.fromkeys(notes)))
+        return self._listing.render(summary, title, groups, self._section, list(dict.fromkeys(notes)))
 
     def _source_note(self, group: LineGroup) -> str | None:
         """Say why the source is not shown, or that it has changed."""

@@ -78,24 +78,18 @@ class ObjectReport:
     ----------
     listing
         Writes the text.
-    top
-        How many objects to list; 0 for all.
     """
 
-    def __init__(self, listing: Listing, *, top: int = 10) -> None:
+    def __init__(self, listing: Listing) -> None:
         self._listing = listing
-        self._top = top
 
     def render(self, profiles: Iterable[LaunchProfile]) -> str:
         """Make the report; see :class:`cuvein.report.Report`."""
         collected = _Collected()
         summary = summarise(collected.watch(profiles))
         groups = collected.ordered()
-        whole = sum(group.bytes for group in groups)
-        shown = groups[: self._top] if self._top else groups
-        sections = [_section(group, whole) for group in shown]
         notes = [] if groups else ["no launch touched global memory"]
-        return self._listing.render(summary, "Data objects by bytes accessed", sections, len(groups), notes)
+        return self._listing.render(summary, "Data objects by bytes accessed", groups, _section, notes)
 
 
 class ObjectDocument:

@@ -95,28 +95,17 @@ class OperatorReport:
     ----------
     listing
         Writes the text.
-    top
-        How many operators to list; 0 for all.
     """
 
-    def __init__(self, listing: Listing, *, top: int = 10) -> None:
+    def __init__(self, listing: Listing) -> None:
         self._listing = listing
-        self._top = top
 
     def render(self, profiles: Iterable[LaunchProfile]) -> str:
         """Make the report; see :class:`cuvein.report.Report`."""
         collected = _Collected()
         summary = summarise(collected.watch(profiles))
         groups = collected.ordered()
-        whole = sum(group.bytes for group in groups)
-        shown = groups[: self._top] if self._top else groups
-        return self._listing.render(
-            summary,
-            "Operators by bytes accessed",
-            [_section(group, whole) for group in shown],
-            len(groups),
-            _notes(groups),
-        )
+        return self._listing.render(summary, "Operators by bytes accessed", groups, _section, _notes(groups))
 
 
 class OperatorDocument:

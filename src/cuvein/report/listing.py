@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from rich.padding import Padding
 from rich.table import Table
@@ -15,14 +15,24 @@ from cuvein.report.accesses import mostly_cell, ratio_cell
 from cuvein.report.printing import MINIMUM_WIDTH, WIDE, printed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
     from cuvein.report.summary import Summary
     from cuvein.report.tally import AccessKind, Tally
 
-__all__ = ["Listing", "Row", "Section", "kind_name"]
+__all__ = ["Group", "Listing", "Row", "Section", "kind_name"]
+
+
+class Group(Protocol):
+    """What is listed, by the bytes accessed."""
+
+    @property
+    def bytes(self) -> int: ...  # noqa: D102
+
+
+AnyGroup = TypeVar("AnyGroup", bound=Group)
 
 
 @dataclass(frozen=True)
@@ -60,16 +70,30 @@ class Listing:
         Whether to send colours.
     unicode
         Whether the output can show other characters than ASCII.
+    top
+        How many groups to list; 0 for all.
     """
 
-    def __init__(self, width: int = 100, *, colour: bool = False, unicode: bool = True) -> None:
+    def __init__(
+        self, width: int = 100, *, colour: bool = False, unicode: bool = True, top: int = 10
+    ) -> None:
+        self._top = top
         self._width = max(width, MINIMUM_WIDTH)
         self._colour = colour
         self._unicode = unicode
         self._glyphs = style.Glyphs.choose(unicode=unicode)
 
+    def shown(self, groups: Sequence[AnyGroup]) -> Sequence[AnyGroup]:
+        """Give those of the groups that are listed."""
+        return groups[: self._top] if self._top else groups
+
     def render(
-        self, summary: Summary, title: str, sections: Sequence[Section], total: int, notes: Sequence[str]
+        self,
+        summary: Summary,
+        title: str,
+        groups: Sequence[AnyGroup],
+        section: Callable[[AnyGroup, int], Section],
+        notes: Sequence[str],
     ) -> str:
         """Write the report.
 
@@ -79,16 +103,18 @@ class Listing:
             The launches it is about.
         title
             What is listed, in what order.
-        sections
-            The groups to show, in order.
-        total
-            How many groups there are.
+        groups
+            All of them, in order.
+        section
+            Makes the section of a group, which it is given with the bytes of all groups.
         notes
             Sentences on what is missing.
         """
+        whole = sum(group.bytes for group in groups)
+        sections = [section(group, whole) for group in self.shown(groups)]
 
         def show(console: Console) -> None:
-            self._print(console, summary, title, sections, total)
+            self._print(console, summary, title, sections, len(groups))
             for note in notes:
                 console.print(Text(f"Note: {style.printable(note)}.", "yellow"))
 
