@@ -155,7 +155,8 @@ class CallSite(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Allocation(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A memory allocation alive at the launch; ``name`` for ``__device__`` variables.
 
-    Of a tensor that is known to be of one of several kinds, ``name`` says of which.
+    Of a tensor that is known to be of one of several kinds, ``name`` says of which, and of one that the
+    operator that made it has given back before it returned, of which operator it was a temporary.
 
     A ``tensor`` is an array that a framework keeps in a part of ``launch.allocations[parent]``: its bytes
     count for it alone. ``shape`` and ``dtype`` are ``None`` where it is not known what lies there. ``site``,
