@@ -82,7 +82,7 @@ class Output {
   std::mutex problems_mutex_;
   std::vector<std::string> problems_;
   std::atomic<unsigned> unwritten_{0};  // launches of which the profiles are to be made
-  std::once_flag journal_once_;  // made with the first profile
+  std::once_flag journal_once_;         // made with the first profile
   std::unique_ptr<Journal> journal_;
   // Last, since their tasks use the others.
   Background files_;
