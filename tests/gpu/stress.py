@@ -43,7 +43,8 @@ def invariant_part(profile: LaunchProfile) -> tuple[object, ...]:
     for edge in profile.edges:
         if edge.label == "cold":
             cold[profile.nodes[edge.node].space] += edge.bytes
-    return profile.launch.kernel.mangled, tuple(profile.nodes), tuple(same), tuple(sorted(cold.items()))
+    kernel = profile.launch.kernel.mangled
+    return kernel, compare.nodes(profile), same, sorted(cold.items())
 
 
 def examine(profile: LaunchProfile, where: str) -> list[str]:

@@ -17,9 +17,25 @@ if TYPE_CHECKING:
 Distribution = dict[tuple[str, str], float]
 
 
+def nodes(profile: LaunchProfile) -> list[tuple[Any, ...]]:
+    """Nodes with what they touched by what it is: allocations are listed by address, which differs by run."""
+    known = profile.launch.allocations
+
+    def what(allocation: int | None) -> str:
+        return "none" if allocation is None else f"{known[allocation].name} of {known[allocation].size} bytes"
+
+    return [
+        (
+            msgspec.structs.replace(node, allocations=[]),
+            sorted((what(each.allocation), each.bytes) for each in node.allocations),
+        )
+        for node in profile.nodes
+    ]
+
+
 def graph(profile: LaunchProfile) -> tuple[Any, ...]:
     """What both engines know of a launch; equal for equal executions."""
-    return profile.launch.kernel.mangled, profile.coverage, tuple(profile.nodes), tuple(profile.edges)
+    return profile.launch.kernel.mangled, profile.coverage, tuple(nodes(profile)), tuple(profile.edges)
 
 
 def differences(found: LaunchProfile, expected: LaunchProfile) -> list[str]:
@@ -33,10 +49,11 @@ def differences(found: LaunchProfile, expected: LaunchProfile) -> list[str]:
         ]
         if ours != theirs
     ]
-    for name, ours, theirs in [
-        ("nodes", found.nodes, expected.nodes),
+    parts: list[tuple[str, Sequence[Any], Sequence[Any]]] = [
+        ("nodes", nodes(found), nodes(expected)),
         ("edges", found.edges, expected.edges),
-    ]:
+    ]
+    for name, ours, theirs in parts:
         more = [entry for entry in ours if entry not in theirs]
         less = [entry for entry in theirs if entry not in ours]
         if more or less or len(ours) != len(theirs):
