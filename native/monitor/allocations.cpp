@@ -60,7 +60,9 @@ void Tensor::expect(const std::string& name) {
 void Tensor::await(const Patience& patience) const {
   const auto open = [&] {
     std::lock_guard<std::mutex> lock(mutex_);
-    return !expected_.empty() && facts_.empty() && patience.lasts(expected_at_);
+    if (expected_.empty() || !facts_.empty() || in_vain_) return false;
+    in_vain_ = !patience.lasts(expected_at_);
+    return !in_vain_;
   };
   while (open()) Patience::pause();
 }

@@ -26,7 +26,8 @@ class Tensor {
   void keep();
   // Its memory was given back, within the operator that it was made in; empty: after that, or not known.
   void gone(const std::string& op);
-  // Waits until it is known whether it is what is expected, as long as patience lasts.
+  // Waits until it is known whether it is what is expected, as long as patience lasts. What has been waited
+  // for in vain is not waited for again: a pass may have ended with it.
   void await(const Patience& patience) const;
   // As JSON, `{"shape":[..],"dtype":".."}`; empty while not known.
   std::string facts() const;
@@ -36,6 +37,7 @@ class Tensor {
   std::string facts_;
   std::string expected_;
   Patience::Clock::time_point expected_at_;
+  mutable bool in_vain_ = false;
 };
 
 struct Allocation {

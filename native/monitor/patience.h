@@ -28,7 +28,7 @@ class Patience {
   static void pause() { std::this_thread::sleep_for(std::chrono::microseconds(200)); }
 
  private:
-  static constexpr std::chrono::milliseconds kLittle{50}, kMuch{250};
+  static constexpr std::chrono::milliseconds kLittle{50}, kMuch{1000};
   static constexpr unsigned kMany = 64;
 
   Clock::time_point ended_;
