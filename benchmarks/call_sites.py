@@ -4,6 +4,7 @@
 
 Times the same loop plainly, under ``cuvein run`` and under ``cuvein run --call-sites``, with every launch
 profiled and with none (``--kernel-name`` that matches nothing), in turn, ``rounds`` times; the medians count.
+``launching`` is how long the loop keeps the host, ``in_all`` until the GPU is done, too.
 """
 
 from __future__ import annotations
@@ -32,13 +33,16 @@ launches = int(sys.argv[1])
 model, x = Layer(4), torch.ones(1024, device="cuda")
 def run():
     global x
+    start = time.perf_counter()
     for _ in range(launches):
         x = model(x)
+    launched = time.perf_counter()
     torch.cuda.synchronize()
+    return [(end - start) / launches for end in (launched, time.perf_counter())]
 run()
-start = time.perf_counter(); run(); seconds = time.perf_counter() - start
-with open(sys.argv[2], "w") as file: json.dump(seconds / launches, file)
+with open(sys.argv[2], "w") as file: json.dump(run(), file)
 """
+KINDS = ("launching", "in_all")
 NONE = ("--kernel-name", "^nothing$")
 WAYS: dict[str, tuple[str, ...] | None] = {
     "plain": None,
@@ -55,21 +59,31 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--results", type=Path)
     options = parser.parse_args()
-    seconds: dict[str, list[float]] = {way: [] for way in WAYS}
+    seconds: dict[str, list[list[float]]] = {way: [] for way in WAYS}
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(options.rounds):
             for way, words in WAYS.items():
                 seconds[way].append(measured(Path(folder), words, options.launches))
-    median = {way: statistics.median(times) for way, times in seconds.items()}
+    median = {
+        kind: {way: statistics.median(each[position] for each in times) for way, times in seconds.items()}
+        for position, kind in enumerate(KINDS)
+    }
     result: dict[str, Any] = {
         **machine.describe(),
         "launches": options.launches,
         "rounds": options.rounds,
-        "microseconds_a_launch": {way: round(time * 1e6, 2) for way, time in median.items()},
-        "all": {way: [round(time * 1e6, 2) for time in times] for way, times in seconds.items()},
+        "microseconds_a_launch": {
+            kind: {way: round(time * 1e6, 2) for way, time in times.items()} for kind, times in median.items()
+        },
+        "each": {
+            way: [[round(time * 1e6, 2) for time in each] for each in times] for way, times in seconds.items()
+        },
         "ratio": {
-            way: round(median[f"{way}, call sites"] / median[way], 3)
-            for way in ("none profiled", "all profiled")
+            kind: {
+                way: round(times[f"{way}, call sites"] / times[way], 3)
+                for way in ("none profiled", "all profiled")
+            }
+            for kind, times in median.items()
         },
     }
     text = json.dumps(result, indent=1) + "\n"
@@ -79,8 +93,8 @@ def main() -> int:
     return 0
 
 
-def measured(folder: Path, words: tuple[str, ...] | None, launches: int) -> float:
-    """Run the loop one way; seconds a launch."""
+def measured(folder: Path, words: tuple[str, ...] | None, launches: int) -> list[float]:
+    """Run the loop one way; seconds a launch, as ``KINDS``."""
     program, time = folder / "program.py", folder / "time.json"
     program.write_text(PROGRAM)
     command = [sys.executable, str(program), str(launches), str(time)]
@@ -100,9 +114,7 @@ def measured(folder: Path, words: tuple[str, ...] | None, launches: int) -> floa
     # 120: nothing was profiled, as it is to be.
     if done.returncode not in (0, 120):
         raise SystemExit(f"{' '.join(command)} failed: {done.stderr[-500:]}")
-    seconds = json.loads(time.read_text())
-    assert isinstance(seconds, float)
-    return seconds
+    return [float(each) for each in json.loads(time.read_text())]
 
 
 if __name__ == "__main__":
