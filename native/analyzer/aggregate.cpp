@@ -1,8 +1,10 @@
 #include "analyzer/aggregate.h"
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <tuple>
+#include <vector>
 
 namespace cuvein {
 namespace {
@@ -36,18 +38,20 @@ struct Key {
   uint64_t bits;
 };
 
-// Of one space, type and instruction, in the order of a graph's nodes.
-struct Site {
-  uint32_t instruction;
-  bool second;  // the shared half of an asynchronous copy
-  Space space;
-  AccessType type;
+// Of one space, type and instruction: a number that goes up as nodes do in a graph. `second`: the shared half
+// of an asynchronous copy.
+uint64_t node_order(const Key& key, bool second) {
+  return uint64_t{key.instruction()} << 5 | static_cast<uint64_t>(second) << 4 |
+         static_cast<uint64_t>(key.space()) << 2 | static_cast<uint64_t>(key.type());
+}
 
-  bool operator<(const Site& other) const {
-    return std::tie(instruction, second, space, type) <
-           std::tie(other.instruction, other.second, other.space, other.type);
-  }
-};
+template <typename Value>
+std::vector<uint64_t> sorted_keys(const std::unordered_map<uint64_t, Value>& map) {
+  std::vector<uint64_t> keys;
+  for (const auto& [key, value] : map) keys.push_back(key);
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
 
 struct NodeSum {
   Node node{};
@@ -114,7 +118,7 @@ Graph Aggregate::graph(int64_t base, const Graph& host) const {
   graph.ended = true;
   graph.barriers_known = true;
 
-  std::map<Site, NodeSum> sums;
+  std::unordered_map<uint64_t, NodeSum> sums;
   for (const auto& [bits, count] : counts_) {
     const Key key(bits);
     if (key.of_edge() || key.count() == Count::kFindings) continue;
@@ -125,39 +129,44 @@ Graph Aggregate::graph(int64_t base, const Graph& host) const {
       continue;
     }
     const bool second = key.space() == Space::kShared && key.asynchronous();
-    add_node(key, count, &sums[{key.instruction(), second, key.space(), key.type()}]);
+    add_node(key, count, &sums[node_order(key, second)]);
   }
   std::sort(graph.barriers.begin(), graph.barriers.end(), [](const Barrier& a, const Barrier& b) {
     return std::tie(a.pc, a.kind) < std::tie(b.pc, b.kind);
   });
-  std::map<std::pair<Space, uint32_t>, uint32_t> numbers;  // of nodes, by space and instruction
-  for (auto& [site, sum] : sums) {
+  std::unordered_map<uint64_t, uint32_t> numbers;  // of nodes, by instruction and space
+  for (const uint64_t order : sorted_keys(sums)) {
+    NodeSum& sum = sums[order];
     Node& node = sum.node;
-    node.pc = static_cast<int32_t>(base + int64_t{16} * site.instruction + (site.second ? 1 : 0));
-    node.space = site.space;
-    node.type = site.type;
+    const bool second = order >> 4 & 1;
+    node.pc = static_cast<int32_t>(base + int64_t{16} * static_cast<int64_t>(order >> 5) + (second ? 1 : 0));
+    node.space = static_cast<Space>(order >> 2 & 3);
+    node.type = static_cast<AccessType>(order & 3);
     node.allocation_bytes.assign(sum.allocations.begin(), sum.allocations.end());
     if (!sum.allocations.empty() && sum.allocations.begin()->first == kNoAllocation)
       graph.unknown_bytes += sum.allocations.begin()->second;
-    graph.accesses[static_cast<unsigned>(site.space)] += node.executions;
-    numbers.emplace(std::make_pair(site.space, site.instruction), static_cast<uint32_t>(graph.nodes.size()));
+    graph.accesses[static_cast<unsigned>(node.space)] += node.executions;
+    numbers.emplace(order >> 5 << 2 | (order >> 2 & 3), static_cast<uint32_t>(graph.nodes.size()));
     graph.nodes.push_back(std::move(node));
   }
 
   const auto number = [&](Space space, uint32_t instruction) {
-    const auto found = numbers.find({space, instruction});
+    const auto found = numbers.find(uint64_t{instruction} << 2 | static_cast<uint64_t>(space));
     if (found == numbers.end())
       throw std::runtime_error("the counts of the GPU engine contradict one another");
     return found->second;
   };
-  std::map<std::tuple<uint32_t, int64_t, Label>, EdgeSum> edges;
+  // By node, origin + 1 and label: the order of a graph's edges.
+  constexpr unsigned kNodeBits = gpu::kMostInstructionBits + 5;
+  std::unordered_map<uint64_t, EdgeSum> edges;
   for (const auto& [bits, count] : counts_) {
     const Key key(bits);
     if (!key.of_edge()) continue;
     const uint32_t origin = key.edge() >> 4;
     const Label label = static_cast<Label>(key.edge() >> 1 & 7);
-    EdgeSum& sum = edges[{number(key.space(), key.instruction()),
-                          origin == 0 ? kUntracked : number(key.space(), origin - 1), label}];
+    EdgeSum& sum = edges[uint64_t{number(key.space(), key.instruction())} << (kNodeBits + 3) |
+                         uint64_t{origin == 0 ? 0 : number(key.space(), origin - 1) + 1} << 3 |
+                         static_cast<uint64_t>(label)];
     const uint64_t bytes = key.count() == Count::kLanes       ? count * key.size()
                            : key.count() == Count::kPartLanes ? 0
                                                               : count;
@@ -168,8 +177,11 @@ Graph Aggregate::graph(int64_t base, const Graph& host) const {
   const uint32_t found = findings();
   const bool no_block_order = found & (gpu::kNamedBarrier | gpu::kClockSaturated);
   const bool no_warp_order = no_block_order || found & gpu::kPartialSync;
-  for (const auto& [at, sum] : edges) {
-    const auto& [node, origin, label] = at;
+  for (const uint64_t at : sorted_keys(edges)) {
+    const EdgeSum& sum = edges[at];
+    const auto node = static_cast<uint32_t>(at >> (kNodeBits + 3));
+    const int64_t origin = static_cast<int64_t>(at >> 3 & ((uint64_t{1} << kNodeBits) - 1)) - 1;
+    const auto label = static_cast<Label>(at & 7);
     const bool ordered =
         (label == Label::kWarpDiffInst && !no_warp_order) || (label == Label::kBlock && !no_block_order);
     const auto copied = [](const Node& prior) {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
+#include <unordered_map>
 
 #include "analyzer/graph.h"
 #include "model/gpu_engine.h"
@@ -24,7 +24,7 @@ class Aggregate {
   Graph graph(int64_t base, const Graph& host) const;
 
  private:
-  std::map<uint64_t, uint64_t> counts_;
+  std::unordered_map<uint64_t, uint64_t> counts_;
 };
 
 // A sentence for findings that make the graph incomplete; empty: none of them.

@@ -37,6 +37,13 @@ std::string text(const nlohmann::json& document) {
   return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+nlohmann::json allocation_json(const Allocation& allocation) {
+  return {{"address", allocation.address},
+          {"size", allocation.size},
+          {"kind", cuvein::name(allocation.kind)},
+          {"name", allocation.name.empty() ? nlohmann::json() : nlohmann::json(allocation.name)}};
+}
+
 }  // namespace
 
 void Tensor::name(const std::string& dtype, const std::vector<int64_t>& shape) {
@@ -83,6 +90,8 @@ std::string Tensor::facts() const {
   return facts_;
 }
 
+std::string allocation_text(const Allocation& allocation) { return text(allocation_json(allocation)); }
+
 std::string AllocationList::json(CallSiteTable* sites, const std::vector<bool>* wanted) const {
   std::string result = "[";
   for (size_t i = 0; i < allocations_.size(); ++i) {
@@ -92,11 +101,7 @@ std::string AllocationList::json(CallSiteTable* sites, const std::vector<bool>* 
       continue;
     }
     const Allocation& allocation = allocations_[i];
-    nlohmann::json document = {
-        {"address", allocation.address},
-        {"size", allocation.size},
-        {"kind", cuvein::name(allocation.kind)},
-        {"name", allocation.name.empty() ? nlohmann::json() : nlohmann::json(allocation.name)}};
+    nlohmann::json document = allocation_json(allocation);
     if (allocation.parent >= 0) document["parent"] = allocation.parent;
     const int site = sites->add(allocation.site);
     if (site >= 0) document["site"] = site;

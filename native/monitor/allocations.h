@@ -50,6 +50,9 @@ struct Allocation {
   int parent = -1;  // in the list: of a tensor
 };
 
+// What is known of an allocation itself, as it stands in a launch document.
+std::string allocation_text(const Allocation& allocation);
+
 // The allocations alive at some moment, by address, a tensor after what it lies in. Shared by all launches
 // between two changes, so that many launches over many allocations cost little.
 class AllocationList {

@@ -12,7 +12,7 @@ namespace {
 
 // Pinning memory takes time, half a millisecond a MiB; the GPU engine sends counts, and records now and then.
 constexpr uint64_t kDefaultRing = uint64_t{64} << 20;
-constexpr uint64_t kDefaultRingOfCounts = uint64_t{16} << 20;
+constexpr uint64_t kDefaultRingOfCounts = uint64_t{4} << 20;
 constexpr uint64_t kSmallestRing = uint64_t{1} << 16;
 constexpr uint64_t kLargestRing = uint64_t{1} << 32;
 

@@ -31,31 +31,62 @@ LaunchShape Launch::shape() const {
   return shape;
 }
 
-std::string Launch::document(const std::vector<bool>* wanted) const {
+// Of the Launch document, but for the lists. Put together from texts, since it is made for each launch.
+std::string Launch::members() const {
   const Kernel& kernel = *entry->kernel;
   const bool clustered = static_cast<uint64_t>(cluster[0]) * cluster[1] * cluster[2] > 1;
-  nlohmann::json document = {
-      {"sequence", sequence},
-      {"kernel",
-       {{"name", kernel.name},
-        {"mangled", kernel.mangled},
-        {"module", entry->code->sha256.empty() ? nlohmann::json() : nlohmann::json(entry->code->sha256)}}},
-      {"grid", {grid[0], grid[1], grid[2]}},
-      {"block", {block[0], block[1], block[2]}},
-      {"cluster", clustered ? nlohmann::json{cluster[0], cluster[1], cluster[2]} : nlohmann::json()},
-      {"shared_bytes", {entry->static_shared, dynamic_shared}},
-      {"device",
-       {{"ordinal", device.ordinal},
-        {"name", device.name},
-        {"compute_capability", {device.major, device.minor}},
-        {"multiprocessors", device.multiprocessors}}},
-      {"context", context},
-      {"stream", stream},
-      {"graph", graph ? nlohmann::json(*graph) : nlohmann::json()}};
-  std::string text = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  // The long lists are spelled once and shared by launches, so they are put in as text.
-  text.pop_back();
-  text += ",\"functions\":" + entry->functions;
+  std::string text;
+  const auto list = [&text](const auto& numbers) {
+    char mark = '[';
+    for (const auto number : numbers) (text += mark) += std::to_string(number), mark = ',';
+    text += ']';
+  };
+  text += "\"block\":", list(block);
+  text += ",\"cluster\":";
+  if (clustered)
+    list(cluster);
+  else
+    text += "null";
+  text += ",\"context\":" + std::to_string(context) + ",\"device\":{\"compute_capability\":";
+  list(std::array<int, 2>{device.major, device.minor});
+  text += ",\"multiprocessors\":" + std::to_string(device.multiprocessors) + ",\"name\":" +
+          nlohmann::json(device.name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
+          ",\"ordinal\":" + std::to_string(device.ordinal) + "},\"graph\":";
+  if (graph)
+    list(*graph);
+  else
+    text += "null";
+  text += ",\"grid\":", list(grid);
+  const std::string& module_hash = entry->code->sha256;
+  text += ",\"kernel\":{\"mangled\":" + kernel.mangled_text +
+          ",\"module\":" + (module_hash.empty() ? "null" : '"' + module_hash + '"') +
+          ",\"name\":" + kernel.name_text + "},\"sequence\":" + std::to_string(sequence) +
+          ",\"shared_bytes\":";
+  list(std::array<uint64_t, 2>{entry->static_shared, dynamic_shared});
+  return text + ",\"stream\":" + std::to_string(stream);
+}
+
+bool Launch::parts(const std::vector<bool>& wanted, uint64_t merged, LaunchParts* parts) const {
+  if (site) return false;
+  parts->sequence = sequence;
+  parts->before = members();
+  parts->after = merged != 0 ? ",\"merged\":" + std::to_string(merged) : "";
+  parts->functions = &entry->functions;
+  parts->allocations.resize(wanted.size());
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (!wanted[i]) continue;
+    const Allocation& allocation = allocations->allocations()[i];
+    if (allocation.site || allocation.tensor || allocation.parent >= 0) return false;
+    parts->allocations[i] = allocation_text(allocation);
+  }
+  return true;
+}
+
+std::string Launch::document(const std::vector<bool>* wanted) const {
+  std::string text = "{" + members() + ",\"functions\":";
+  char mark = '[';
+  for (const FunctionParts& function : entry->functions) (text += mark) += function.document, mark = ',';
+  text += ']';
   CallSiteTable sites;
   std::string list = "[]";
   if (allocations && wanted != nullptr) {

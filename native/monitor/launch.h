@@ -18,6 +18,7 @@
 #include "analyzer/engine.h"
 #include "monitor/allocations.h"
 #include "monitor/modules.h"
+#include "profile/document.h"
 
 namespace cuvein {
 
@@ -69,6 +70,12 @@ struct Launch {
   LaunchShape shape() const;
   // The Launch document; where `wanted` is given, with null for all other allocations.
   std::string document(const std::vector<bool>* wanted) const;
+  // Likewise, for a launch without call sites; false: it, or an allocation, has one. `merged`: how many
+  // launches it stands for, 0: it is only one.
+  bool parts(const std::vector<bool>& wanted, uint64_t merged, LaunchParts* parts) const;
+
+ private:
+  std::string members() const;
 };
 
 // The open launches of a context, by the numbers that their records carry: a slot for each launch, or for

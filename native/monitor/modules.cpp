@@ -60,8 +60,13 @@ std::string plain_symbol(const std::string& symbol, const std::string& kernel) {
   return mark == std::string::npos ? symbol : symbol.substr(mark + 2);
 }
 
-nlohmann::json function_json(const std::string& symbol, int64_t offset, uint64_t size) {
-  return {{"name", demangle(symbol)}, {"mangled", symbol}, {"offset", offset}, {"size", size}};
+std::string text(const nlohmann::json& document) {
+  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+FunctionParts function_parts(const std::string& symbol, int64_t offset, uint64_t size) {
+  return {text({{"name", demangle(symbol)}, {"mangled", symbol}, {"offset", offset}, {"size", size}}), offset,
+          static_cast<int64_t>(size), launches_kernels(symbol)};
 }
 
 }  // namespace
@@ -132,6 +137,8 @@ std::shared_ptr<Kernel> Modules::kernel(const char* symbol) {
     kernel = std::make_shared<Kernel>();
     kernel->mangled = symbol ? symbol : "";
     kernel->name = demangle(kernel->mangled);
+    kernel->name_text = text(kernel->name);
+    kernel->mangled_text = text(kernel->mangled);
     kernel->matches = selection_.matches(kernel->name, kernel->mangled);
   }
   return kernel;
@@ -146,10 +153,10 @@ std::vector<std::shared_ptr<Kernel>> Modules::kernels() {
   return result;
 }
 
-std::string Modules::functions_json(const Module& module, const Kernel& kernel, uint64_t pc,
-                                    uint64_t size) const {
-  nlohmann::json functions = nlohmann::json::array();
-  functions.push_back(function_json(kernel.mangled, 0, size));
+std::vector<FunctionParts> Modules::functions(const Module& module, const Kernel& kernel, uint64_t pc,
+                                              uint64_t size) const {
+  std::vector<FunctionParts> functions;
+  functions.push_back(function_parts(kernel.mangled, 0, size));
   const std::vector<CubinFunction>& all = module.code->cubin.functions;
   const CubinFunction* self = nullptr;
   for (const CubinFunction& function : all) {
@@ -160,16 +167,16 @@ std::string Modules::functions_json(const Module& module, const Kernel& kernel, 
     if (self != nullptr && function.section == self->section) {
       const int64_t offset = static_cast<int64_t>(function.offset) - static_cast<int64_t>(self->offset);
       functions.push_back(
-          function_json(plain_symbol(function.symbol, kernel.mangled), offset, function.size));
+          function_parts(plain_symbol(function.symbol, kernel.mangled), offset, function.size));
       continue;
     }
     uint64_t other_pc = 0, other_size = 0;
     if (sanitizer().GetFunctionPcAndSize(module.handle, function.symbol.c_str(), &other_pc, &other_size) ==
         SANITIZER_SUCCESS) {
-      functions.push_back(function_json(function.symbol, static_cast<int64_t>(other_pc - pc), other_size));
+      functions.push_back(function_parts(function.symbol, static_cast<int64_t>(other_pc - pc), other_size));
     }
   }
-  return functions.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return functions;
 }
 
 std::shared_ptr<const Entry> Modules::entry(Module* module, const std::shared_ptr<Kernel>& kernel,
@@ -191,7 +198,7 @@ std::shared_ptr<const Entry> Modules::entry(Module* module, const std::shared_pt
   entry->code = module->code;
   entry->pc = pc;
   entry->static_shared = module->code->cubin.static_shared_of(kernel->mangled);
-  entry->functions = functions_json(*module, *kernel, pc, size);
+  entry->functions = functions(*module, *kernel, pc, size);
   std::lock_guard<std::mutex> lock(module->mutex);
   return module->entries[kernel->mangled] = entry;
 }

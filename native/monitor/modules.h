@@ -16,6 +16,7 @@
 #include "monitor/cubin.h"
 #include "monitor/gpu_code.h"
 #include "monitor/selection.h"
+#include "profile/document.h"
 
 namespace cuvein {
 
@@ -23,6 +24,7 @@ namespace cuvein {
 struct Kernel {
   std::string name;
   std::string mangled;
+  std::string name_text, mangled_text;  // as JSON
   bool matches = false;
   std::atomic<uint64_t> launches{0};
   std::atomic<uint64_t> selected{0};
@@ -43,7 +45,7 @@ struct Entry {
   std::shared_ptr<Code> code;
   uint64_t pc = 0;  // virtual address
   uint64_t static_shared = 0;
-  std::string functions;  // the functions of the Launch document, as JSON
+  std::vector<FunctionParts> functions;  // of the Launch document
 };
 
 struct Module {
@@ -88,7 +90,8 @@ class Modules {
  private:
   bool load_patches(CUcontext context, std::string* error);
   bool patch_locked(Module* module, std::string* error);
-  std::string functions_json(const Module& module, const Kernel& kernel, uint64_t pc, uint64_t size) const;
+  std::vector<FunctionParts> functions(const Module& module, const Kernel& kernel, uint64_t pc,
+                                       uint64_t size) const;
 
   const Selection& selection_;
   const Config& config_;

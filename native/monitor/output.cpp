@@ -53,8 +53,11 @@ Output::Output(const Config& config) : config_(config), files_(writers()), profi
   write_process(false);
 }
 
-const std::string& Output::process() {
-  if (process_.empty()) process_ = text(process_json(config_.sanitizer_version, driver_));
+const ProcessParts& Output::process() {
+  if (process_.document.empty()) {
+    const nlohmann::json document = process_json(config_.sanitizer_version, driver_);
+    process_ = {document["id"].get<std::string>(), text(document)};
+  }
   return process_;
 }
 
@@ -70,14 +73,14 @@ void Output::problem(const std::string& sentence) {
 void Output::driver(const std::string& version) {
   std::lock_guard<std::mutex> lock(mutex_);
   driver_ = version;
-  process_.clear();
+  process_ = {};
 }
 
 void Output::open_trace() {
   if (trace_opened_ || config_.trace.empty()) return;
   trace_opened_ = true;
   std::string error;
-  trace_ = TraceWriter::create(config_.trace, process(), &error);
+  trace_ = TraceWriter::create(config_.trace, process().document, &error);
   traced_ = trace_ != nullptr;
   if (!traced_) problem("the trace file " + config_.trace + " could not be made: " + error);
 }
@@ -148,6 +151,19 @@ void await_names(const Launch& launch, const Patience& patience) {
   if (launch.allocations) launch.allocations->await_names(patience);
 }
 
+// Of a launch on the GPU engine: makes its graph of what was counted, and says why that is not whole.
+void add_counts(const Launch& launch, Graph* graph, std::string* incomplete) {
+  const Aggregate none;
+  const Aggregate& counts = launch.aggregate ? *launch.aggregate : none;
+  std::string contradiction = why_incomplete(counts.findings());
+  try {
+    *graph = counts.graph(launch.code_base, *graph);
+  } catch (const std::runtime_error& error) {
+    contradiction = error.what();
+  }
+  if (incomplete->empty()) *incomplete = contradiction;
+}
+
 }  // namespace
 
 void Output::end(std::unique_ptr<Launch> launch, const char* incomplete) {
@@ -180,16 +196,9 @@ void Output::end(std::unique_ptr<Launch> launch, const char* incomplete) {
     if (why.empty()) why = stopped;
   }
   if (why.empty()) why = damage_;
+  const bool merges = config_.merge_launches && why.empty();
   if (launch->ended_on_gpu) {
-    const Aggregate none;
-    const Aggregate& counts = launch->aggregate ? *launch->aggregate : none;
-    std::string contradiction = why_incomplete(counts.findings());
-    try {
-      graph = counts.graph(launch->code_base, graph);
-    } catch (const std::runtime_error& error) {
-      contradiction = error.what();
-    }
-    if (why.empty()) why = contradiction;
+    if (merges) add_counts(*launch, &graph, &why);
   } else if (launch->gpu && why.empty()) {
     ++host_reasons_["another kernel was running on it"];
   } else if (!launch->host_reason.empty()) {
@@ -197,14 +206,15 @@ void Output::end(std::unique_ptr<Launch> launch, const char* incomplete) {
   }
   changed_ = true;
   std::string engine = launch->ended_on_gpu ? "gpu" : "host";
-  if (config_.merge_launches && why.empty() && graph.ended) {
+  if (merges && why.empty() && graph.ended) {
     merging_.add(std::move(launch), graph, engine.c_str());
     return;
   }
   struct Ended {
     std::unique_ptr<Launch> launch;
     Graph graph;
-    std::string engine, incomplete, process;
+    std::string engine, incomplete;
+    ProcessParts process;
   };
   const std::shared_ptr<Ended> ended(
       new Ended{std::move(launch), std::move(graph), std::move(engine), std::move(why), process()});
@@ -213,11 +223,12 @@ void Output::end(std::unique_ptr<Launch> launch, const char* incomplete) {
   profiles_made_.add([this, ended, patience = Patience(Patience::Clock::now(), &unwritten_)] {
     try {
       await_names(*ended->launch, patience);
+      if (ended->launch->ended_on_gpu) add_counts(*ended->launch, &ended->graph, &ended->incomplete);
       keep_profile(ended->launch->sequence,
                    profile(*ended->launch, ended->graph, ended->engine, ended->incomplete, 0, ended->process),
                    !ended->incomplete.empty());
-    } catch (const std::exception&) {
-      // No memory, not even to say so.
+    } catch (const std::exception& error) {
+      problem(std::string("a profile could not be made: ") + error.what());
     }
     --unwritten_;
   });
@@ -247,17 +258,20 @@ void Output::count_profile(bool incomplete) {
 }
 
 std::string Output::profile(const Launch& launch, const Graph& graph, const std::string& engine,
-                            const std::string& incomplete, uint64_t merged, const std::string& process) {
+                            const std::string& incomplete, uint64_t merged, const ProcessParts& process) {
   std::string error;
+  const char* why = incomplete.empty() ? nullptr : incomplete.c_str();
   try {
     const std::vector<bool> wanted = touched(launch, graph);
+    LaunchParts parts;
+    if (launch.parts(wanted, merged, &parts))
+      return profile_document(process, parts, graph, engine.c_str(), why);
     std::string document = launch.document(&wanted);
     if (merged != 0) {
       document.pop_back();
       document += ",\"merged\":" + std::to_string(merged) + "}";
     }
-    return profile_document(process, document, graph, engine.c_str(),
-                            incomplete.empty() ? nullptr : incomplete.c_str());
+    return profile_document(process.document, document, graph, engine.c_str(), why);
   } catch (const std::bad_alloc&) {
     error = "memory ran out";
   } catch (const std::exception& failure) {

@@ -17,6 +17,7 @@
 #include "monitor/journal.h"
 #include "monitor/launch.h"
 #include "monitor/merged.h"
+#include "profile/document.h"
 #include "trace/writer.h"
 
 namespace cuvein {
@@ -44,14 +45,14 @@ class Output {
   void finish();  // closes everything
 
  private:
-  const std::string& process();
+  const ProcessParts& process();
   void store_module(Code* code);
   void send(const void* records, size_t bytes);
   void open_trace();
   void trace_failed();
   // Empty when that fails. `merged`: launches that are added up; 0: it is only one.
   std::string profile(const Launch& launch, const Graph& graph, const std::string& engine,
-                      const std::string& incomplete, uint64_t merged, const std::string& process);
+                      const std::string& incomplete, uint64_t merged, const ProcessParts& process);
   bool write_profile(uint32_t sequence, const std::string& profile);
   // Of a launch that has ended; its file is written in the background.
   void keep_profile(uint32_t sequence, std::string profile, bool incomplete);
@@ -69,7 +70,7 @@ class Output {
   bool traced_ = false;        // there is a trace file
   bool trace_dirty_ = false;
   std::string driver_;
-  std::string process_;  // as JSON; empty: not made yet
+  ProcessParts process_;  // empty: not made yet
   std::set<std::string> modules_written_;
   std::string damage_;                            // why records since were not analysed
   std::map<std::string, uint64_t> host_reasons_;  // why launches were not analysed on the GPU

@@ -55,34 +55,41 @@ class Text {
   std::string text_;
 };
 
-// From a table of the launch document, what the graph refers to, and where each entry has gone.
+// Of a table of the launch document, what the graph refers to, and where each entry has gone.
 class Kept {
  public:
-  Kept(Json* launch, const char* key) : launch_(launch), key_(key) {
-    auto table = launch->find(key);
-    if (table == launch->end() || !table->is_array())
-      throw std::invalid_argument(std::string("the launch document needs a list in \"") + key + '"');
-    new_index_.assign(table->size(), -1);
-  }
+  explicit Kept(size_t size) : new_index_(size, -1) {}
   size_t size() const { return new_index_.size(); }
   void keep(size_t index) { new_index_[index] = 0; }
-  void apply() {
-    Json kept = Json::array();
-    Json& table = (*launch_)[key_];
+  // Calls use(index) for what is kept, in order, and numbers it.
+  template <typename Use>
+  void number(Use use) {
+    int64_t next = 0;
     for (size_t index = 0; index < new_index_.size(); ++index) {
       if (new_index_[index] < 0) continue;
-      new_index_[index] = static_cast<int64_t>(kept.size());
-      kept.push_back(std::move(table[index]));
+      new_index_[index] = next++;
+      use(index);
     }
-    table = std::move(kept);
   }
   int64_t operator[](size_t index) const { return new_index_[index]; }
 
  private:
-  Json* launch_;
-  const char* key_;
   std::vector<int64_t> new_index_;
 };
+
+size_t length_of(const Json& launch, const char* key) {
+  const auto table = launch.find(key);
+  if (table == launch.end() || !table->is_array())
+    throw std::invalid_argument(std::string("the launch document needs a list in \"") + key + '"');
+  return table->size();
+}
+
+void apply(Json* launch, const char* key, Kept* entries) {
+  Json kept = Json::array();
+  Json& table = (*launch)[key];
+  entries->number([&](size_t index) { kept.push_back(std::move(table[index])); });
+  table = std::move(kept);
+}
 
 bool refers(const Json& value, const char* key, size_t size) {
   const auto found = value.find(key);
@@ -109,7 +116,7 @@ constexpr const char* kOtherSites[] = {"forward", "caller"};
 // Call sites are those of the launch and of the allocations that are left, files those of the frames there.
 void keep_sites(Json* launch) {
   if (!launch->contains("sites") || !launch->contains("host_modules")) return;
-  Kept sites(launch, "sites");
+  Kept sites(length_of(*launch, "sites"));
   if (refers(*launch, "site", sites.size())) sites.keep((*launch)["site"].get<size_t>());
   for (const Json& allocation : (*launch)["allocations"])
     if (refers(allocation, "site", sites.size())) sites.keep(allocation["site"].get<size_t>());
@@ -127,12 +134,12 @@ void keep_sites(Json* launch) {
       }
     }
   }
-  sites.apply();
+  apply(launch, "sites", &sites);
   for (const char* key : kOtherSites) renumber(&(*launch)["sites"], key, sites);
   if (refers(*launch, "site", sites.size())) (*launch)["site"] = sites[(*launch)["site"].get<size_t>()];
   renumber(&(*launch)["allocations"], "site", sites);
 
-  Kept modules(launch, "host_modules");
+  Kept modules(length_of(*launch, "host_modules"));
   const auto frames = [](Json& site) -> Json* {
     return site.is_object() && site.contains("native") && site["native"].is_array() ? &site["native"]
                                                                                     : nullptr;
@@ -144,7 +151,7 @@ void keep_sites(Json* launch) {
           modules.keep(frame["module"].get<size_t>());
     }
   }
-  modules.apply();
+  apply(launch, "host_modules", &modules);
   for (Json& site : (*launch)["sites"])
     if (Json* list = frames(site)) renumber(list, "module", modules);
 }
@@ -170,6 +177,8 @@ struct FunctionRange {
   size_t index;
 };
 
+bool by_offset(const FunctionRange& a, const FunctionRange& b) { return a.offset < b.offset; }
+
 std::vector<FunctionRange> function_ranges(const Json& functions) {
   std::vector<FunctionRange> ranges;
   for (size_t index = 0; index < functions.size(); ++index) {
@@ -179,8 +188,7 @@ std::vector<FunctionRange> function_ranges(const Json& functions) {
       throw std::invalid_argument("the launch document has a function without offset or size");
     ranges.push_back({function["offset"].get<int64_t>(), function["size"].get<int64_t>(), index});
   }
-  std::stable_sort(ranges.begin(), ranges.end(),
-                   [](const FunctionRange& a, const FunctionRange& b) { return a.offset < b.offset; });
+  std::stable_sort(ranges.begin(), ranges.end(), by_offset);
   return ranges;
 }
 
@@ -250,16 +258,42 @@ void write_barrier(Text* text, const Barrier& barrier, const Place& place, const
     text->number(barrier.ordered_bytes).raw("}");
 }
 
-// Launches by the device are calls of its runtime library, which keeps its arguments in memory: warps that
-// got there. One of the library's functions may call another.
-uint64_t device_launches(const Json& functions, const std::vector<Node>& nodes,
-                         const std::vector<Place>& places) {
-  constexpr const char* kLaunch = "__cudaCDP2LaunchDevice";
-  uint64_t warps = 0;
-  for (size_t node = 0; node < nodes.size(); ++node) {
-    const Json& function = functions[places[node].function];
-    if (function.value("mangled", "").rfind(kLaunch, 0) == 0) warps = std::max(warps, nodes[node].executions);
+// What the graph refers to.
+struct References {
+  Kept functions, allocations;
+  std::vector<Place> nodes, barriers;
+
+  References(const Graph& graph, const std::vector<FunctionRange>& ranges, size_t function_count,
+             size_t allocation_count)
+      : functions(function_count), allocations(allocation_count) {
+    if (function_count == 0)
+      throw std::invalid_argument("the launch document has no function; the first must be the kernel");
+    functions.keep(0);
+    nodes.reserve(graph.nodes.size());
+    for (const Node& node : graph.nodes) {
+      nodes.push_back(locate(ranges, node.pc));
+      functions.keep(nodes.back().function);
+      for (const auto& [allocation, bytes] : node.allocation_bytes) {
+        if (allocation == kNoAllocation) continue;
+        if (allocation < 0 || static_cast<size_t>(allocation) >= allocation_count)
+          throw std::invalid_argument("the launch document has fewer allocations than the graph refers to");
+        allocations.keep(static_cast<size_t>(allocation));
+      }
+    }
+    for (const Barrier& barrier : graph.barriers) {
+      barriers.push_back(locate(ranges, barrier.pc));
+      functions.keep(barriers.back().function);
+    }
   }
+};
+
+// Launches by the device: warps that got to where they are made. One of the library's functions may call
+// another.
+template <typename Launches>
+uint64_t device_launches(const Graph& graph, const References& references, Launches launches) {
+  uint64_t warps = 0;
+  for (size_t node = 0; node < graph.nodes.size(); ++node)
+    if (launches(references.nodes[node].function)) warps = std::max(warps, graph.nodes[node].executions);
   return warps;
 }
 
@@ -284,7 +318,45 @@ void write_coverage(Text* text, const Graph& graph, uint64_t device_launches) {
   text->raw("],\"unknown_bytes\":").number(graph.unknown_bytes).raw(",\"lost_records\":0}");
 }
 
+std::string write_profile(const std::string& process_id, const std::string& process, uint64_t sequence,
+                          const std::string& launch, const Graph& graph, const char* engine,
+                          const char* incomplete, const References& references, uint64_t launches_of_device) {
+  Json reason = nullptr;
+  if (incomplete)
+    reason = incomplete;
+  else if (!graph.ended)
+    reason = "The end of the launch was never seen, so accesses may be missing.";
+
+  Text text;
+  text.raw("{\"format\":\"cuvein launch profile\",\"version\":1,\"id\":");
+  text.raw(dump(process_id + "-" + std::to_string(sequence)));
+  text.raw(",\"engine\":").quoted(engine).raw(",\"incomplete\":").raw(dump(reason));
+  text.raw(",\n\"process\":").raw(process).raw(",\n\"launch\":").raw(launch).raw(",\n\"coverage\":");
+  write_coverage(&text, graph, launches_of_device);
+  text.raw(",\n\"nodes\":[");
+  for (size_t node = 0; node < graph.nodes.size(); ++node) {
+    text.raw(node ? ",\n" : "\n");
+    write_node(&text, node, graph.nodes[node], references.nodes[node], references.functions,
+               references.allocations);
+  }
+  text.raw("],\n\"edges\":[");
+  for (size_t edge = 0; edge < graph.edges.size(); ++edge) {
+    text.raw(edge ? ",\n" : "\n");
+    write_edge(&text, graph.edges[edge]);
+  }
+  text.raw("],\n\"barriers\":").raw(graph.barriers_known ? "[" : "null");
+  for (size_t barrier = 0; barrier < graph.barriers.size(); ++barrier) {
+    text.raw(barrier ? ",\n" : "\n");
+    write_barrier(&text, graph.barriers[barrier], references.barriers[barrier], references.functions);
+  }
+  text.raw(graph.barriers_known ? "]}\n" : "}\n");
+  return text.take();
+}
+
 }  // namespace
+
+// They are calls of the device's runtime library, which keeps its arguments in memory.
+bool launches_kernels(const std::string& mangled) { return mangled.rfind("__cudaCDP2LaunchDevice", 0) == 0; }
 
 std::string profile_document(const std::string& process_json, const std::string& launch_json,
                              const Graph& graph, const char* engine, const char* incomplete,
@@ -297,70 +369,48 @@ std::string profile_document(const std::string& process_json, const std::string&
     throw std::invalid_argument("the launch document has no \"sequence\"");
 
   if (!tensors.empty()) amend(&launch, tensors);
-  Kept functions(&launch, "functions");
-  Kept allocations(&launch, "allocations");
-  if (functions.size() == 0)
-    throw std::invalid_argument("the launch document has no function; the first must be the kernel");
-  functions.keep(0);
-  const std::vector<FunctionRange> ranges = function_ranges(launch["functions"]);
-  std::vector<Place> places;
-  places.reserve(graph.nodes.size());
-  for (const Node& node : graph.nodes) {
-    places.push_back(locate(ranges, node.pc));
-    functions.keep(places.back().function);
-    for (const auto& [allocation, bytes] : node.allocation_bytes) {
-      if (allocation == kNoAllocation) continue;
-      if (allocation < 0 || static_cast<size_t>(allocation) >= allocations.size())
-        throw std::invalid_argument("the launch document has fewer allocations than the graph refers to");
-      allocations.keep(static_cast<size_t>(allocation));
-    }
-  }
-  std::vector<Place> barrier_places;
-  for (const Barrier& barrier : graph.barriers) {
-    barrier_places.push_back(locate(ranges, barrier.pc));
-    functions.keep(barrier_places.back().function);
-  }
-  const uint64_t launches_of_device = device_launches(launch["functions"], graph.nodes, places);
-  functions.apply();
-  keep_parents(launch, &allocations);
-  allocations.apply();
-  renumber(&launch["allocations"], "parent", allocations);
+  const size_t function_count = length_of(launch, "functions");
+  const size_t allocation_count = length_of(launch, "allocations");
+  References references(graph, function_ranges(launch["functions"]), function_count, allocation_count);
+  const uint64_t launches_of_device = device_launches(graph, references, [&](size_t function) {
+    return launches_kernels(launch["functions"][function].value("mangled", ""));
+  });
+  apply(&launch, "functions", &references.functions);
+  keep_parents(launch, &references.allocations);
+  apply(&launch, "allocations", &references.allocations);
+  renumber(&launch["allocations"], "parent", references.allocations);
   keep_sites(&launch);
+  return write_profile(process["id"].get<std::string>(), dump(process), launch["sequence"].get<uint64_t>(),
+                       dump(launch), graph, engine, incomplete, references, launches_of_device);
+}
 
-  const std::string id =
-      process["id"].get<std::string>() + "-" + std::to_string(launch["sequence"].get<uint64_t>());
-  Json reason = nullptr;
-  if (incomplete)
-    reason = incomplete;
-  else if (!graph.ended)
-    reason = "The end of the launch was never seen, so accesses may be missing.";
-
-  Text text;
-  text.raw("{\"format\":\"cuvein launch profile\",\"version\":1,\"id\":").raw(dump(id));
-  text.raw(",\"engine\":").quoted(engine).raw(",\"incomplete\":").raw(dump(reason));
-  text.raw(",\n\"process\":")
-      .raw(dump(process))
-      .raw(",\n\"launch\":")
-      .raw(dump(launch))
-      .raw(",\n\"coverage\":");
-  write_coverage(&text, graph, launches_of_device);
-  text.raw(",\n\"nodes\":[");
-  for (size_t id_of_node = 0; id_of_node < graph.nodes.size(); ++id_of_node) {
-    text.raw(id_of_node ? ",\n" : "\n");
-    write_node(&text, id_of_node, graph.nodes[id_of_node], places[id_of_node], functions, allocations);
-  }
-  text.raw("],\n\"edges\":[");
-  for (size_t edge = 0; edge < graph.edges.size(); ++edge) {
-    text.raw(edge ? ",\n" : "\n");
-    write_edge(&text, graph.edges[edge]);
-  }
-  text.raw("],\n\"barriers\":").raw(graph.barriers_known ? "[" : "null");
-  for (size_t barrier = 0; barrier < graph.barriers.size(); ++barrier) {
-    text.raw(barrier ? ",\n" : "\n");
-    write_barrier(&text, graph.barriers[barrier], barrier_places[barrier], functions);
-  }
-  text.raw(graph.barriers_known ? "]}\n" : "}\n");
-  return text.take();
+std::string profile_document(const ProcessParts& process, const LaunchParts& launch, const Graph& graph,
+                             const char* engine, const char* incomplete) {
+  const std::vector<FunctionParts>& functions = *launch.functions;
+  std::vector<FunctionRange> ranges;
+  for (size_t index = 0; index < functions.size(); ++index)
+    ranges.push_back({functions[index].offset, functions[index].size, index});
+  std::stable_sort(ranges.begin(), ranges.end(), by_offset);
+  References references(graph, ranges, functions.size(), launch.allocations.size());
+  const uint64_t launches_of_device = device_launches(
+      graph, references, [&](size_t function) { return functions[function].launches_kernels; });
+  std::string document = "{" + launch.before + ",\"functions\":[";
+  const auto list = [&](Kept* kept, auto text_of) {
+    bool first = true;
+    kept->number([&](size_t index) {
+      if (!first) document += ',';
+      document += text_of(index);
+      first = false;
+    });
+    document += ']';
+  };
+  list(&references.functions, [&](size_t index) -> const std::string& { return functions[index].document; });
+  document += ",\"allocations\":[";
+  list(&references.allocations,
+       [&](size_t index) -> const std::string& { return launch.allocations[index]; });
+  document += launch.after + "}";
+  return write_profile(process.id, process.document, launch.sequence, document, graph, engine, incomplete,
+                       references, launches_of_device);
 }
 
 }  // namespace cuvein
