@@ -14,7 +14,6 @@
 namespace cuvein {
 namespace {
 
-constexpr size_t kMostHostFrames = 128;
 constexpr size_t kMostPythonFrames = 64;
 constexpr size_t kMostSites = 1 << 16;  // remembered
 
@@ -143,7 +142,7 @@ std::shared_ptr<const CallSite> found_site(Inner inner, std::string* key) {
     python.erase(python.begin(), python.begin() + static_cast<std::ptrdiff_t>(hook_frames(python)));
   const std::vector<std::string> ranges = pushed_ranges();
   bool more = false;
-  const std::vector<uint64_t> addresses = HostFrames::addresses(kMostHostFrames, &more);
+  const std::vector<uint64_t> addresses = HostFrames::addresses(&more);
 
   key->assign(reinterpret_cast<const char*>(addresses.data()), addresses.size() * sizeof(uint64_t));
   add_to_key(python, key);

@@ -2,31 +2,94 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <unistd.h>
 #include <unwind.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace cuvein {
 namespace {
 
-struct Walk {
-  std::vector<uint64_t> addresses;
-  size_t most;
-  bool more = false;
+constexpr int kFramePointer = 6;  // its number in DWARF on x86-64
+
+struct Call {
+  uint64_t address;        // of the instruction to return to, in what called
+  uint64_t stack;          // where the frame that was called begins: the address lies below
+  uint64_t frame_pointer;  // of what called
+  bool interrupted;        // not called: a signal came
 };
+
+// Where the calling thread's stack ends.
+uint64_t stack_end() {
+  pthread_attr_t attributes;
+  void* start = nullptr;
+  size_t size = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
+  pthread_attr_getstack(&attributes, &start, &size);
+  pthread_attr_destroy(&attributes);
+  return reinterpret_cast<uint64_t>(start) + size;
+}
+
+struct Calls {
+  std::array<Call, HostFrames::kMost> list;
+  size_t count;
+};
+
+// To find out how each function on the stack has saved what its caller needs takes most of the time. So a
+// walk ends where it meets a call that the thread's last walk had met too, if all return addresses outside of
+// it are still in their places.
+struct Walk {
+  Calls calls;
+  Calls last;    // by address of the stack; none: the walk did not reach the end
+  size_t next;   // in last
+  uint64_t end;  // of the stack
+  bool more;
+};
+
+// The calls of the last walk from the next one on are still under way.
+bool under_way(const Walk& walk) {
+  uint64_t inside = walk.last.list[walk.next].stack;
+  for (size_t i = walk.next; i < walk.last.count; ++i) {
+    const Call& call = walk.last.list[i];
+    if (call.interrupted || call.stack < inside || call.stack > walk.end ||
+        call.stack % sizeof(uint64_t) != 0)
+      return false;
+    uint64_t address;
+    std::memcpy(&address, reinterpret_cast<const void*>(call.stack - sizeof address), sizeof address);
+    if (address != call.address) return false;
+    inside = call.stack;
+  }
+  return true;
+}
+
+// Whether the walk meets the call of the last one that it looks at.
+bool meets(const Walk& walk, const Call& call) {
+  const Call& met = walk.last.list[walk.next];
+  return met.stack == call.stack && met.address == call.address && met.frame_pointer == call.frame_pointer &&
+         walk.calls.count + walk.last.count - walk.next <= HostFrames::kMost && under_way(walk);
+}
 
 _Unwind_Reason_Code step(_Unwind_Context* context, void* data) {
   auto* walk = static_cast<Walk*>(data);
+  Calls& calls = walk->calls;
+  const Calls& last = walk->last;
   int before = 0;
   const uint64_t address = _Unwind_GetIPInfo(context, &before);
   if (address == 0) return _URC_END_OF_STACK;
-  if (walk->addresses.size() == walk->most) {
+  if (calls.count == HostFrames::kMost) {
     walk->more = true;
     return _URC_END_OF_STACK;
   }
-  // A return address may belong to what follows the call.
-  walk->addresses.push_back(before != 0 ? address : address - 1);
+  const Call call{address, _Unwind_GetCFA(context), _Unwind_GetGR(context, kFramePointer), before != 0};
+  while (walk->next < last.count && last.list[walk->next].stack < call.stack) ++walk->next;
+  if (walk->next < last.count && meets(*walk, call)) {
+    while (walk->next < last.count) calls.list[calls.count++] = last.list[walk->next++];
+    return _URC_END_OF_STACK;
+  }
+  calls.list[calls.count++] = call;
   return _URC_NO_REASON;
 }
 
@@ -89,13 +152,22 @@ std::string executable() {
 
 }  // namespace
 
-std::vector<uint64_t> HostFrames::addresses(size_t most, bool* more) {
-  Walk walk;
-  walk.most = most;
-  walk.addresses.reserve(most);
+std::vector<uint64_t> HostFrames::addresses(bool* more) {
+  // Of a kind that needs no destructor: the thread may launch to its very end.
+  thread_local Walk walk{};
+  if (walk.end == 0) walk.end = stack_end();
+  walk.last = walk.calls;
+  if (walk.more) walk.last.count = 0;
+  walk.calls.count = 0;
+  walk.next = 0;
+  walk.more = false;
   _Unwind_Backtrace(step, &walk);
   *more = walk.more;
-  return std::move(walk.addresses);
+  std::vector<uint64_t> addresses(walk.calls.count);
+  // A return address may belong to what follows the call.
+  std::transform(walk.calls.list.begin(), walk.calls.list.begin() + addresses.size(), addresses.begin(),
+                 [](const Call& call) { return call.interrupted ? call.address : call.address - 1; });
+  return addresses;
 }
 
 uint64_t HostFrames::unloads() {

@@ -1,6 +1,7 @@
 // Calls on the host: where the calling thread is in machine code.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -23,9 +24,11 @@ struct HostFrame {
 // Unwinds the calling thread and knows the files. A place that was met before costs a look-up.
 class HostFrames {
  public:
-  // The return addresses of the calling thread's calls, innermost first, at most `most`; each is within its
+  static constexpr size_t kMost = 128;  // calls of a thread
+
+  // The return addresses of the calling thread's calls, innermost first, at most kMost; each is within its
   // call instruction. *more says whether there are others.
-  static std::vector<uint64_t> addresses(size_t most, bool* more);
+  static std::vector<uint64_t> addresses(bool* more);
 
   // Number of libraries unloaded so far: addresses may have changed their meaning when it grows.
   static uint64_t unloads();

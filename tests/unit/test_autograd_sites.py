@@ -211,3 +211,31 @@ def test_what_is_given_back_while_its_operator_runs_is_a_temporary(
     (tensor,) = (each for each in found["allocations"] if each["address"] == 0x200000)
     assert tensor["name"] == name
     assert tensor.get("shape") == ([4, 4] if "named" in work else None)
+
+
+def test_calls_are_right_however_the_stack_changes(run: Callable[[str], Any]) -> None:
+    """A walk up the stack ends where it meets what the walk before has met."""
+    found = run(
+        """
+import random
+chance = random.Random(7)
+ways = {"aten::_softmax": forward, "aten::add.Tensor": other}
+def site():
+    found = describe()
+    return found["sites"][found["site"]]
+def go(names, depth):
+    once, again = [site() for _ in range(2)]
+    result.append([names, once["operators"], once["native"] == again["native"]])
+    if depth: [call(names, depth) for _ in range(3)]
+def call(names, depth):
+    name = chance.choice(list(ways))
+    within(ways[name], lambda: go([*names, name], depth - 1))
+go([], 4)
+"""
+    )
+    assert len(found) == 1 + 3 + 9 + 27 + 81
+    for names, operators, same in found:
+        assert operators == [
+            name for name, outer in zip(names, [None, *names], strict=False) if name != outer
+        ]
+        assert same
