@@ -9,7 +9,7 @@ namespace cuvein {
 
 namespace {
 
-constexpr unsigned kSpins = 1000;  // some 40 microseconds
+constexpr unsigned kSpins = 10'000;  // some 400 microseconds
 
 void pause() {
 #if defined(__x86_64__)

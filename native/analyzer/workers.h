@@ -36,7 +36,8 @@ class Steps {
 
 class Workers {
  public:
-  static constexpr unsigned kBatches = 4;
+  // Fewer, and one member that has lost its processor keeps all the others waiting.
+  static constexpr unsigned kBatches = 8;
   using Job = std::function<void(unsigned worker)>;
 
   // Throws std::system_error when there are no threads to be had.
