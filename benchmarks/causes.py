@@ -4,35 +4,47 @@ from __future__ import annotations
 
 __all__ = ["OVERHEAD", "cause"]
 
-_COPIES = (
-    "a profile counts the passes that the addresses ask for; the hardware takes as many where "
-    "a warp copies whole rows (`copy`, `pipeline`), and others, by a rule that is not known in full, where "
-    "lanes fill with zeros, targets lie apart, or a loop keeps several copies under way"
+_BANKS = (
+    "these copies go through L1, where the words they read lie in banks too, and lanes at one bank of"
+    " either side take turns; a profile counts the banks of shared memory. By `benchmarks/passes.py`"
 )
 _LOOP = (
-    "a loop of compare-and-swap, which a lane repeats as often as others were faster: the counts differ from "
-    "run to run, of one engine too; and a compare-and-swap takes up to 2 passes, where a profile counts the "
-    "words of a bank"
+    "a loop of compare-and-swap, which a lane repeats as often as others were faster: the counts "
+    "differ from run to run, of one engine too; and a compare-and-swap takes 2 passes for each lane "
+    "in a bank, where a profile counts the words of a bank once"
 )
-# By beginning of the program's name, part of the kernel's, beginning of the quantity's.
+# By beginning of the program's name, part of the kernel's, beginning of the quantity's; the first that fits.
 _DIFFERENCES: dict[tuple[str, str, str], str] = {
-    (
-        "micro/local",
-        "wide",
-        "local",
-    ): "16 bytes a lane of local memory, whose words lie 128 bytes apart, are 4 "
-    "requests to the cache; a profile counts the instruction once (the sectors are equal)",
-    (
-        "micro/sharing",
-        "atomic_shared",
-        "shared atomic wavefronts",
-    ): "lanes that update one word are served one "
-    "after the other, 32 passes an instruction; a profile counts the words of a bank, 1",
-    ("", "", "asynchronous copy wavefronts"): _COPIES,
+    ("micro/sharing", "atomic_shared", "shared atomic wavefronts"): (
+        "lanes that update one word take turns, 32 passes an instruction; a profile counts the words "
+        "of a bank, 1"
+    ),
+    ("micro/staging", "copy_filled", "asynchronous copy wavefronts"): (
+        "the counter has 8 passes for each of these copies, whether all lanes fill with zeros, some "
+        "or none; 512 bytes are 4 passes, which it has for the same copy without filling "
+        "(`copy<float4>`)"
+    ),
+    ("micro/staging", "double_buffer", "asynchronous copy wavefronts"): (
+        "the counter has 32 passes for an execution whose lanes are all off, which the last turn of "
+        "the loop has for each of 16 warps: 512 of the 832; the rest are 4 for each copy, as in the "
+        "profile"
+    ),
+    ("torch/products", "tn_n", "asynchronous copy wavefronts"): _BANKS
+    + ": 4,096 copies of four rows of 8 words in the same banks take 4, and 1,024 that only fill with "
+    "zeros 1, which are all",
+    ("torch/products", "nn_n", "asynchronous copy wavefronts"): _BANKS
+    + ": 2,048 copies of four rows of 8 words in the same banks take 4, 2,048 of one row and 1,024 that"
+    " only fill with zeros 1, which are all",
+    ("torch/products", "simt_sgemm", "asynchronous copy wavefronts"): _BANKS
+    + ": half of the copies, 8 lanes at a bank of shared memory and 4 at one of L1, take 8 + 4 - 1, the"
+    " others 1, which are all",
+    ("", "", "asynchronous copy wavefronts"): _BANKS + " that explains such copies, not broken down here",
     ("torch/reductions", "kernelHistogram1D", "shared"): _LOOP,
     ("llm.c/", "layernorm_backward_kernel2", "shared"): _LOOP,
-    ("torch/reductions", "gatherTopK", "local"): "a register is spilled; the Sanitizer API does not report "
-    "instructions that the compiler has marked as spills (`SpillRefill` in nvdisasm)",
+    ("torch/reductions", "gatherTopK", "local"): (
+        "a register is spilled; the Sanitizer API does not report instructions that the compiler has "
+        "marked as spills (`SpillRefill` in nvdisasm)"
+    ),
 }
 # By program.
 OVERHEAD: dict[str, str] = {

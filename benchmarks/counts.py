@@ -13,7 +13,14 @@ if TYPE_CHECKING:
 
 __all__ = ["COUNTERS", "OTHERS", "QUANTITIES", "Quantity", "add_up", "of_counters", "of_sums"]
 
-Feature = Literal["requests", "sectors", "wavefronts"]
+# Words of local memory lie 128 bytes apart for a lane: 8 bytes of it are two requests to the cache, 16 four.
+Feature = Literal["requests", "words", "sectors", "wavefronts"]
+_IN_WORDS: dict[Feature, str] = {
+    "requests": "executions",
+    "words": "executions, times words of a lane,",
+    "sectors": "sectors",
+    "wavefronts": "wavefronts",
+}
 
 
 @dataclass(frozen=True)
@@ -32,8 +39,7 @@ class Quantity:
     @property
     def meaning(self) -> str:
         """What is added up, in words."""
-        what = {"requests": "executions", "sectors": "sectors", "wavefronts": "wavefronts"}[self.feature]
-        return f"{what} of nodes {', '.join(self.nodes)}"
+        return f"{_IN_WORDS[self.feature]} of nodes {', '.join(self.nodes)}"
 
 
 def _tags(what: str, space: str, *operations: str) -> tuple[str, ...]:
@@ -64,9 +70,9 @@ QUANTITIES: dict[str, Quantity] = {
         ("global atomic",), "requests", _tags("requests", "global", "atom", "red")
     ),
     "global atomic sectors": Quantity(("global atomic",), "sectors", _ATOMIC_SECTORS),
-    "local load requests": Quantity(("local read",), "requests", _tags("requests", "local", "ld")),
+    "local load requests": Quantity(("local read",), "words", _tags("requests", "local", "ld")),
     "local load sectors": Quantity(("local read",), "sectors", _tags("sectors", "local", "ld")),
-    "local store requests": Quantity(("local write",), "requests", _tags("requests", "local", "st")),
+    "local store requests": Quantity(("local write",), "words", _tags("requests", "local", "st")),
     "local store sectors": Quantity(("local write",), "sectors", _tags("sectors", "local", "st")),
     "shared load instructions": Quantity(("shared read",), "requests", _instructions("shared_ld", "ldsm")),
     "shared store instructions": Quantity(
@@ -94,6 +100,8 @@ OTHERS = (
     "smsp__inst_executed_op_generic_ld_pred_on_any.sum",
     "smsp__inst_executed_op_generic_st_pred_on_any.sum",
     "smsp__sass_inst_executed_op_shared_gmma.sum",
+    "smsp__inst_executed_op_ldgsts_pred_off_all.sum",
+    *_wavefronts("ldgsts_cache_bypass"),
 )
 
 
@@ -102,7 +110,7 @@ def _sum(histogram: Histogram) -> int:
 
 
 def add_up(profile: LaunchProfile) -> dict[str, int]:
-    """Add up executions, sectors and wavefronts over the nodes of each kind.
+    """Add up executions, sectors and wavefronts over the nodes of each kind, and words of local memory.
 
     A kind is the node's space and type (``global read``), with ``asynchronous`` before it for both halves of
     an asynchronous copy. The keys are kind and feature (``global read sectors``).
@@ -112,6 +120,7 @@ def add_up(profile: LaunchProfile) -> dict[str, int]:
         kind = f"{'asynchronous ' if node.asynchronous else ''}{node.space} {node.type}"
         values: dict[Feature, int] = {
             "requests": node.executions,
+            "words": node.executions * max(1, node.size // 4) if node.space == "local" else 0,
             "sectors": _sum(node.sectors),
             "wavefronts": _sum(node.wavefronts),
         }

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import charts
+import passes
 from causes import OVERHEAD, cause
 
 if TYPE_CHECKING:
@@ -138,9 +139,25 @@ def fidelity(result: Json) -> Section:
         + _table(["program", "kernel", "cuvein against the hardware", "cause"], unequal)
         if unequal
         else "",
+        **_probes(),
         "failed": _failed("What could not be compared:", result),
         "every": _table(["program", "kernel", "launches", *_SUMS], every),
     }, {}
+
+
+def _probes() -> dict[str, int]:
+    """Count what was probed one instruction at a time."""
+    copies = passes.probes("copies")
+    cached = sum(row["instruction"].startswith("cp.async.ca") for row in copies)
+    return {
+        "copies": cached,
+        "copies_explained": cached - len(passes.NOT_EXPLAINED),
+        "copies_past_l1": sum(
+            row["instruction"] == "cp.async.cg" and row["name"] != "none" and row["wavefronts"] == 0
+            for row in copies
+        ),
+        "atomics": len(passes.probes("atomics")),
+    }
 
 
 _SUMS = {
