@@ -82,6 +82,9 @@ class AllocationList {
   mutable std::vector<int> unnamed_;  // tensors of which json_ says nothing
 };
 
+// The analyzer has a class of this name, too, and both end up in one library.
+inline namespace observed {
+
 class Allocations {
  public:
   void add(const Allocation& allocation);
@@ -117,5 +120,7 @@ class Allocations {
   std::map<uint64_t, Allocation> tensors_;
   std::shared_ptr<const AllocationList> list_;  // null after a change
 };
+
+}  // namespace observed
 
 }  // namespace cuvein

@@ -16,6 +16,9 @@
 
 namespace cuvein {
 
+// The trace has a class of this name, too, and both end up in one library.
+inline namespace observed {
+
 class Context {
  public:
   // Null, with the reason in *error, when memory is short.
@@ -61,6 +64,8 @@ class Context {
   std::map<CUstream, int> streams_;
   int next_stream_ = 1;
 };
+
+}  // namespace observed
 
 class Contexts {
  public:

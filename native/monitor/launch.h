@@ -33,6 +33,9 @@ struct DeviceFacts {
 
 class GpuEngine;
 
+// The analyzer has a class of this name, too, and both end up in one library.
+inline namespace observed {
+
 struct Launch {
   uint32_t sequence = 0;
   uint32_t slot = 0;
@@ -77,6 +80,8 @@ struct Launch {
  private:
   std::string members() const;
 };
+
+}  // namespace observed
 
 // The open launches of a context, by the numbers that their records carry: a slot for each launch, or for
 // each replay of a graph. The kernels of a replay share one since the patches in all of them see what the API
