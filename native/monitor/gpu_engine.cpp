@@ -258,24 +258,35 @@ bool GpuEngine::provide_generation(const Launch& launch, Sanitizer_StreamHandle 
 
 // Number of the list of ranges in pinned memory; -1: all are in use.
 int GpuEngine::provide_ranges(const Launch& launch) {
+  for (size_t i = 0; i < ranges_.size(); ++i)
+    if (ranges_[i].list == launch.allocations) return static_cast<int>(i);
+  std::vector<gpu::Range> wanted;
+  for (const MemoryRange& range : disjoint(launch.shape().allocations)) {
+    if (wanted.size() == gpu::kMostRanges) break;
+    wanted.push_back({range.first, (range.last - range.first + 1) << gpu::kRangeShift |
+                                       static_cast<uint64_t>(range.index + 1)});
+  }
+  const auto equal = [](const gpu::Range& a, const gpu::Range& b) {
+    return a.first == b.first && a.extent == b.extent;
+  };
   int free = -1;
   for (size_t i = 0; i < ranges_.size(); ++i) {
-    if (ranges_[i].list == launch.allocations) return static_cast<int>(i);
-    if (ranges_[i].users == 0 &&
-        (free < 0 || ranges_[i].version < ranges_[static_cast<size_t>(free)].version))
+    Ranges& known = ranges_[i];
+    // A framework gives out the same memory again and again, and each time there is a list anew.
+    if (known.version != 0 &&
+        std::equal(known.given.begin(), known.given.end(), wanted.begin(), wanted.end(), equal)) {
+      known.list = launch.allocations;
+      return static_cast<int>(i);
+    }
+    if (known.users == 0 && (free < 0 || known.version < ranges_[static_cast<size_t>(free)].version))
       free = static_cast<int>(i);
   }
   if (free < 0) return -1;
   Ranges& ranges = ranges_[static_cast<size_t>(free)];
-  gpu::Range* target = range_memory_ + static_cast<size_t>(free) * gpu::kMostRanges;
+  std::copy(wanted.begin(), wanted.end(), range_memory_ + static_cast<size_t>(free) * gpu::kMostRanges);
   ranges.list = launch.allocations;
   ranges.version = ++range_version_;
-  ranges.count = 0;
-  for (const MemoryRange& range : disjoint(launch.shape().allocations)) {
-    if (ranges.count == gpu::kMostRanges) break;
-    target[ranges.count++] = {range.first, (range.last - range.first + 1) << gpu::kRangeShift |
-                                               static_cast<uint64_t>(range.index + 1)};
-  }
+  ranges.given = std::move(wanted);
   return free;
 }
 
@@ -376,7 +387,7 @@ std::string GpuEngine::describe(Launch* launch, uint32_t slot, Sanitizer_StreamH
   given.shared = code.facts.shared_sizes != 0;
   given.synchronises = code.facts.warp_syncs ? 2 : code.facts.barriers ? 1 : 0;
   Ranges& used = ranges_[static_cast<size_t>(ranges)];
-  given.range_count = used.count;
+  given.range_count = static_cast<uint32_t>(used.given.size());
   given.ranges = range_memory_ + static_cast<size_t>(ranges) * gpu::kMostRanges;
   given.range_version = used.version;
   given.copies = reinterpret_cast<uint64_t>(copies);

@@ -81,8 +81,8 @@ class GpuEngine {
   };
   struct Ranges {
     std::shared_ptr<const AllocationList> list;
-    uint64_t version = 0;
-    uint32_t count = 0;
+    uint64_t version = 0;  // 0: never given
+    std::vector<gpu::Range> given;
     uint32_t users = 0;
   };
 
