@@ -116,7 +116,8 @@ def together(results: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[s
     """Take several results as one, on the machine of the last.
 
     Times of a program at one commit are put together. Of several commits the last that ran it with the GPU
-    engine has the word, and its rows name the commit where it is not that of the last result.
+    engine has the word, and its rows name the commit where it is not that of the last result; what only an
+    earlier commit ran stays beside it as ``earlier``.
     """
     last = results[-1]["machine"]["commit"]
     rows: dict[str, dict[str, Any]] = {}
@@ -133,10 +134,16 @@ def together(results: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[s
                     known["seconds"][way] = known["seconds"].get(way, []) + seconds
             elif not known or "gpu" in row["seconds"] or "gpu" not in known["seconds"]:
                 rows[row["name"]] = {**row, "commit": commit}
+                if known:
+                    rows[row["name"]]["earlier"] = left_over(known) | row.get("earlier", {})
     done = list(rows.values())
     for row in done:
         row["failures"] = {way: why for way, why in row["failures"].items() if not row["seconds"].get(way)}
         row["ratio"] = ratios(row["seconds"])
+        earlier = {way: run for way, run in row.get("earlier", {}).items() if way not in row["ratio"]}
+        row.pop("earlier", None)
+        if earlier:
+            row["earlier"] = earlier
         if row["commit"] == last:
             del row["commit"]
     head = {
@@ -144,6 +151,21 @@ def together(results: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[s
         "seconds": round(sum(result["seconds"] for result in results), 1),
     }
     return head, done, [RunError(text) for name, text in failed.items() if name not in rows]
+
+
+def left_over(row: dict[str, Any]) -> dict[str, Any]:
+    """What a row has of ways other than the GPU engine, with its commit, for one that takes its place."""
+    kept = {
+        way: {"commit": row["commit"], "seconds": row["seconds"][way], "ratio": ratio}
+        for way, ratio in ratios(row["seconds"]).items()
+        if way != "gpu"
+    }
+    failed = {
+        way: {"commit": row["commit"], "failure": why}
+        for way, why in row["failures"].items()
+        if way not in {"plain", "gpu"}
+    }
+    return {**row.get("earlier", {}), **failed, **kept}
 
 
 def ratios(seconds: dict[str, list[float]]) -> dict[str, float]:
@@ -264,7 +286,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Give median and largest ratio of each way."""
     result = {}
     for way in list(WAYS)[1:]:
-        ratios = [row["ratio"][way] for row in rows if way in row["ratio"]]
+        ratios = [ratio for row in rows if (ratio := ratio_of(row, way)) is not None]
         if ratios:
             result[way] = {
                 "programs": len(ratios),
@@ -272,6 +294,12 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
                 "most": max(ratios),
             }
     return result
+
+
+def ratio_of(row: dict[str, Any], way: str) -> float | None:
+    """How many times as long as the plain run, at the row's commit or else an earlier one."""
+    ratio: float | None = row["ratio"].get(way, row.get("earlier", {}).get(way, {}).get("ratio"))
+    return ratio
 
 
 def judge(rows: list[dict[str, Any]]) -> list[str]:

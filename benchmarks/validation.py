@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import charts
 import passes
 from causes import OVERHEAD, cause
+from overhead import ratio_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -271,7 +272,7 @@ def overhead(result: Json) -> Section:
             missed.append([_code(row["name"]), _way(row, "gpu"), cause])
     chart = charts.bars(
         [
-            charts.Bar(row["name"], [row["ratio"].get(way) for way in ("gpu", "host")], _failure(row))
+            charts.Bar(row["name"], [ratio_of(row, way) for way in ("gpu", "host")], _failure(row))
             for row in result["programs"]
         ],
         [WAYS["gpu"], WAYS["host"]],
@@ -297,9 +298,15 @@ def overhead(result: Json) -> Section:
 
 
 def _way(row: Json, way: str) -> str:
-    if way not in row["ratio"]:
-        return str(row["failures"].get(way, "not measured"))
-    return f"{row['ratio'][way]:.2f}{TIMES} ({statistics.median(row['seconds'][way]):.2f} s)"
+    if way in row["ratio"]:
+        return f"{row['ratio'][way]:.2f}{TIMES} ({statistics.median(row['seconds'][way]):.2f} s)"
+    earlier = row.get("earlier", {}).get(way)
+    if earlier and way not in row["failures"]:
+        if "failure" in earlier:
+            return f"{earlier['failure']} (commit {earlier['commit']})"
+        seconds = statistics.median(earlier["seconds"])
+        return f"{earlier['ratio']:.2f}{TIMES} ({seconds:.2f} s, commit {earlier['commit']})"
+    return str(row["failures"].get(way, "not measured"))
 
 
 def _failure(row: Json) -> str:

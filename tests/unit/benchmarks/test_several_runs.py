@@ -105,3 +105,18 @@ def test_a_run_of_the_host_engine_alone_does_not_push_out_a_whole_row() -> None:
     _, (row,), _ = overhead.together([old, result("new", [], a={"plain": [1.0], "host": [2.0]})])
     assert row["commit"] == "old"
     assert row["ratio"] == {"gpu": 2.0}
+
+
+def test_what_only_an_earlier_commit_ran_stays_with_its_commit() -> None:
+    old = result("old", [], a={"plain": [1.0], "gpu": [3.0], "host": [2.0]})
+    old["programs"][0]["failures"] = {"unselected": "more than 5 s"}
+    _, (row,), _ = overhead.together([old, result("new", [], a={"plain": [4.0], "gpu": [6.0]})])
+    assert row["ratio"] == {"gpu": 1.5}
+    assert row["earlier"]["host"] == {"commit": "old", "seconds": [2.0], "ratio": 2.0}
+    assert row["earlier"]["unselected"] == {"commit": "old", "failure": "more than 5 s"}
+    assert overhead.summary([row])["host"] == {"programs": 1, "median": 2.0, "most": 2.0}
+    # Taken together once more, nothing is lost; measured anew, it is not needed any more.
+    newest = result("newest", [], a={"plain": [1.0], "gpu": [1.0], "host": [5.0]})
+    _, (row,), _ = overhead.together([old, result("new", [], a={"plain": [4.0], "gpu": [6.0]}), newest])
+    assert row["ratio"] == {"gpu": 1.0, "host": 5.0}
+    assert set(row["earlier"]) == {"unselected"}
