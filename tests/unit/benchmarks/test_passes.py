@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import passes
+import probe_passes
 
 
 def copied(row: dict[str, Any]) -> int:
@@ -52,3 +53,20 @@ def test_tiles_of_matrix_products_take_what_the_rule_says():
         if "simt" in row["kernel"]
     }
     assert of_each == {0, 1, 11}
+
+
+def test_a_probe_is_written_as_its_program_reads_it():
+    for kind in probe_passes.COUNTERS:
+        for row in passes.probes(kind):
+            name, *numbers = probe_passes.line(row).split()
+            assert len(numbers) == 96
+            off = [number for number in numbers[2::3] if int(number) < 0]
+            assert len(off) == row["shared"].count(None)
+            assert f'{{"{name}", ' in (probe_passes.ROOT / "benchmarks/kernels/passes.cu").read_text()
+
+
+def test_counts_that_changed_are_told(capsys):
+    rows = passes.probes("atomics")
+    assert probe_passes.show("atomics", rows, [row["wavefronts"] for row in rows])
+    assert not probe_passes.show("atomics", rows[:2], [1, 31])
+    assert "add, same: 31 passes, 32 before" in capsys.readouterr().out
