@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from harness import session
 
 from cuvein.profile import violations
+from cuvein.report.by_finding import FindingDocument
 from cuvein.source import launched_at, traffic_of
 
 if TYPE_CHECKING:
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from cuvein.source import Origin
 
 PROGRAMS = Path(__file__).parents[2] / "examples" / "python"
+
+# Of the first step of torch_train.py, with PyTorch 2.11.
+LAUNCHES_OF_STEP = 32
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -94,6 +99,24 @@ def test_every_launch_of_a_training_step_has_an_operator(training: session.Sessi
         origin = launched_at(profile.launch)
         assert origin is not None
         assert origin.operators, profile.launch.kernel.name
+
+
+def test_findings_of_a_step_name_line_operator_and_tensors(training: session.Session) -> None:
+    """Those of the first step, of which tests/golden/training is a recording."""
+    first = next(profile for profile in training.profiles if profile.launch.sequence == 1)
+    of_step = [profile for profile in training.profiles if profile.launch.sequence <= LAUNCHES_OF_STEP]
+    findings = json.loads(FindingDocument().render(of_step))["findings"]
+    assert len(findings) > 300
+    for finding in findings:
+        places = finding["launched_at"]
+        assert places
+        assert all(place["operators"] and place["file"] and place["line"] for place in places)
+        assert {Path(place["file"]).name for place in places} == {"torch_train.py"}
+    objects = [finding["objects"] for finding in findings if finding["objects"]]
+    unshaped = {each["name"] for known in objects for each in known if "[" not in each["name"]}
+    assert unshaped == {"temporary of aten::_softmax_backward_data (65,536 bytes, shape not known)"}
+    # The parameter that was moved to the GPU and then used by the very first launch.
+    assert "float32[100, 64]" in {traffic.object.name for traffic in traffic_of(first)}
 
 
 def test_the_softmax_of_a_step_is_known_by_line_operator_and_tensors(training: session.Session) -> None:
