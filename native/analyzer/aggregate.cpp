@@ -112,20 +112,30 @@ uint32_t Aggregate::findings() const {
   return findings;
 }
 
+int64_t Aggregate::ordered_bytes(uint64_t barrier, uint32_t findings) const {
+  const Key key(barrier);
+  constexpr uint32_t kUnknown = gpu::kOrderUnknown | gpu::kNamedBarrier;
+  if (key.barrier() != BarrierKind::kBlock ||
+      (findings & (gpu::kOrderFollowed | kUnknown)) != gpu::kOrderFollowed)
+    return -1;
+  const auto found = counts_.find(gpu::ordered_count(key.instruction()));
+  return found == counts_.end() ? 0 : static_cast<int64_t>(found->second);
+}
+
 Graph Aggregate::graph(int64_t base, const Graph& host) const {
   Graph graph;
   std::copy(std::begin(host.not_analysed), std::end(host.not_analysed), std::begin(graph.not_analysed));
   graph.ended = true;
   graph.barriers_known = true;
 
+  const uint32_t found = findings();
   std::unordered_map<uint64_t, NodeSum> sums;
   for (const auto& [bits, count] : counts_) {
     const Key key(bits);
-    if (key.of_edge() || key.count() == Count::kFindings) continue;
+    if (key.of_edge() || key.count() == Count::kFindings || key.count() == Count::kOrdered) continue;
     if (key.count() == Count::kBarrier) {
       const int32_t pc = static_cast<int32_t>(base + int64_t{16} * key.instruction());
-      // Which barrier ordered what is not followed.
-      graph.barriers.push_back({pc, key.barrier(), count, -1});
+      graph.barriers.push_back({pc, key.barrier(), count, ordered_bytes(bits, found)});
       continue;
     }
     const bool second = key.space() == Space::kShared && key.asynchronous();
@@ -174,7 +184,6 @@ Graph Aggregate::graph(int64_t base, const Graph& host) const {
     if (key.edge() & 1) sum.unordered += bytes;
     if (key.count() != Count::kBytes) sum.count += count;
   }
-  const uint32_t found = findings();
   const bool no_block_order = found & (gpu::kNamedBarrier | gpu::kClockSaturated);
   const bool no_warp_order = no_block_order || found & gpu::kPartialSync;
   for (const uint64_t at : sorted_keys(edges)) {

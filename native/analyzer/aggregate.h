@@ -24,6 +24,9 @@ class Aggregate {
   Graph graph(int64_t base, const Graph& host) const;
 
  private:
+  // Of a barrier, by the key of its executions; -1: not known.
+  int64_t ordered_bytes(uint64_t barrier, uint32_t findings) const;
+
   std::unordered_map<uint64_t, uint64_t> counts_;
 };
 

@@ -25,6 +25,7 @@ constexpr uint64_t kDirectoryOffset = 1 << 20;  // entries of the directory
 constexpr uint64_t kSitesOffset = 2 << 20;      // kSites
 constexpr uint64_t kNodesOffset = 3 << 20;      // node keys of the sites
 constexpr uint64_t kResidentsOffset = 4 << 20;  // kResidents
+constexpr uint64_t kOrdersOffset = 5 << 20;     // as many ResidentOrders
 constexpr uint64_t kCountsOffset = 6 << 20;     // the sites' counts, of each multiprocessor
 constexpr uint64_t kCountersOffset = 18 << 20;  // kAllCounters
 constexpr uint64_t kMemoryBytes = 26 << 20;     // all of it
@@ -78,6 +79,10 @@ constexpr unsigned kPageShift = 22;
 constexpr uint64_t kLocalUnits = uint64_t{1} << 51;
 constexpr uint32_t kLocalWindow = 1 << 24;  // bytes that a thread has at most
 
+// So has what is known of the order of accesses to global memory, see gpu_order.cuh: its entries lie in pages
+// as if each were that of a unit so far above the one it stands for.
+constexpr uint64_t kOrderUnits = uint64_t{1} << 52;
+
 // The directory finds the page of a unit: key above kDirectoryShift, number of the page (its address in units
 // of kPageBytes) below; number 0: being made.
 constexpr unsigned kDirectoryShift = 27;
@@ -103,12 +108,14 @@ struct alignas(64) Parameters {
   uint8_t local_shift;                 // likewise, for local memory
   uint8_t local;                       // accesses local memory: 1
   uint16_t cluster[3];                 // its shape in blocks
-  uint32_t shared;                     // accesses shared memory: 1
+  uint16_t shared;                     // accesses shared memory: 1
+  uint16_t orders;                     // what barriers order is followed: 1
   uint32_t range_count;
   const Range* ranges;     // pinned host memory
   uint64_t range_version;  // differs when the ranges differ
   uint64_t copies;         // Copies of all warps; 0: there are no asynchronous copies
-  uint64_t shared_shadow;  // kSharedBytes >> shared_shift entries for each multiprocessor
+  // kSharedBytes >> shared_shift entries for each multiprocessor; behind them as many of order, if followed.
+  uint64_t shared_shadow;
 };
 static_assert(sizeof(Parameters) == 64, "the patches fetch all of it");
 
@@ -131,7 +138,8 @@ struct alignas(128) State {
   uint32_t local_shift;
   uint32_t local;         // 1: has a shadow of local memory
   uint32_t cluster_bits;  // of a block's number within its cluster; 0: no clusters
-  uint16_t cluster[4];    // shape in blocks
+  uint16_t cluster[3];    // shape in blocks
+  uint16_t orders;        // 1: what barriers order is followed
   uint32_t copy_flag;     // marks asynchronous copies, in the clock; 0: they are not followed
   uint64_t copies;        // Copies of all warps
   uint32_t grid;          // id, of a kernel in a graph
@@ -142,13 +150,18 @@ static_assert(sizeof(State) == 128, "a multiprocessor's cache has all of it or n
 // Of a resident block.
 struct Block {
   uint32_t exited;  // threads
-  uint32_t reserved[3];
+  uint32_t reserved;
+  // Where what barriers order is followed: the instruction + 1 of the barrier that a warp came to last, and
+  // above 32 bits the clock behind it.
+  unsigned long long barrier;
 };
 struct alignas(32) Warp {
   uint32_t clock;                        // block barriers passed
   uint32_t events;                       // full __syncwarp since the last of them
   uint32_t at_barrier, at_sync, exited;  // lanes
   uint32_t resident;                     // number + 1 of its Resident; 0: none
+  // Instruction + 1 of the last barrier passed, and of the one that lanes have come to; where it is followed.
+  uint32_t barrier, arriving;
 };
 
 // The asynchronous copies of a warp: groups that it has committed, and the last waits, each of which
@@ -229,6 +242,18 @@ struct alignas(32) Resident {
 };
 constexpr uint32_t kResidents = 256 * kWarpsPerMultiprocessor;
 
+// Beside it, where what barriers order is followed.
+struct alignas(32) ResidentOrder {
+  uint64_t entry;    // its part of entries: generation, block, warp and clock
+  uint64_t counter;  // address of what counts the bytes that its last barrier has ordered; 0: none
+  uint64_t shadow;   // that of order, of its block's shared memory
+  uint32_t shifts;   // followed 1 at 31 | has passed a barrier 1 at 30 | block shift 6 at 8 | log2 of the
+                     // units: of global memory 4 at 4, of shared memory 4
+  uint32_t stride;   // entries of the block's shared memory
+};
+static_assert(kOrdersOffset + sizeof(ResidentOrder) * kResidents <= kCountsOffset);
+static_assert(kResidentsOffset + sizeof(Resident) * kResidents <= kOrdersOffset);
+
 // Why a graph is not exact, or which part of it is not known.
 enum Finding : uint32_t {
   kFineAccess = 1,       // an access finer than the tracking unit
@@ -240,6 +265,8 @@ enum Finding : uint32_t {
   kClockSaturated = 64,  // order partly not known
   kLocalAccess = 128,    // local memory in a kernel that seemed to have none
   kCopiesUnknown = 256,  // when asynchronous copies are complete
+  kOrderFollowed = 512,  // what barriers order is known,
+  kOrderUnknown = 1024,  // unless something stood in the way
   kNotExact = kFineAccess | kFarCode | kOutOfPages | kSharedOverrun | kLocalAccess,
 };
 
@@ -276,6 +303,7 @@ enum class Count : uint32_t {
   kLaneBytes = 6,   // node: bytes, of executions whose lanes have different sizes
   kBarrier = 7,     // executions of what synchronises
   kFindings = 8,
+  kOrdered = 9,  // bytes that a block barrier has ordered
 };
 
 // Edge keys, as the classification yields them: origin + 1 (0: cold) << 4 | label << 1 | unordered.
@@ -313,6 +341,11 @@ constexpr uint32_t shared_facts(uint32_t lanes, uint32_t words, uint32_t wavefro
 constexpr uint64_t barrier_count(BarrierKind kind, uint32_t instruction) {
   return static_cast<uint64_t>(Count::kBarrier) << 60 | static_cast<uint64_t>(kind) << 55 |
          static_cast<uint64_t>(instruction) << 31;
+}
+
+// count:4 at 60 | instruction:20 at 31
+constexpr uint64_t ordered_count(uint32_t instruction) {
+  return static_cast<uint64_t>(Count::kOrdered) << 60 | static_cast<uint64_t>(instruction) << 31;
 }
 
 // Records by which counts leave the GPU, in the ring like all others: key in `address`, count in `value`. The

@@ -50,6 +50,7 @@ Config from_json(const nlohmann::json& document) {
   // Records are what a trace is made of, and the GPU engine makes none.
   config.gpu = engine == "gpu" && config.trace.empty() && !config.output.empty();
   config.shadow_bytes = document.value("shadow_bytes", uint64_t{0});
+  config.barrier_order = document.value("barrier_order", false);
   config.empty_patches = document.value("empty_patches", false);
   config.workers = document.value("workers", 0u);
   config.kernel_name = text(document, "kernel_name");

@@ -24,6 +24,7 @@ struct Config {
   uint64_t launch_skip = 0;
   std::optional<uint64_t> launch_count;
   bool profile_from_start = true;
+  bool barrier_order = false;   // the GPU engine follows what block barriers order
   bool merge_launches = false;  // of a kernel into one profile
   std::vector<std::string> nvtx_include;
   bool allocations = true;

@@ -36,10 +36,12 @@ class Context {
   const void* userdata(uint32_t slot) const { return channel_ + slot; }
   // Null unless launches may be analysed on the GPU.
   GpuEngines* gpu() const { return gpu_.get(); }
-  // `memory`: bytes of the device that may be taken for that; 0: not said.
-  void use_gpu(uint64_t memory) {
+  // `memory`: bytes of the device that may be taken for that; 0: not said. `barrier_order`: what block
+  // barriers order is followed.
+  void use_gpu(uint64_t memory, bool barrier_order) {
     gpu_ = std::make_unique<GpuEngines>(handle_, image_, reinterpret_cast<uint64_t>(channel_),
-                                        std::make_shared<Budget>(memory, &drain_->device_memory()));
+                                        std::make_shared<Budget>(memory, &drain_->device_memory()),
+                                        barrier_order);
   }
 
   // A small number for a stream, in the order of their appearance; 0 is the default stream.

@@ -188,23 +188,40 @@ void GpuEngine::count_local_pages(const Launch& launch, const Span& code) {
   local_pages_ += (units * threads >> gpu::kPageEntriesBits) + 2;
 }
 
-bool GpuEngine::provide_pages(const Launch& launch, unsigned shift, Sanitizer_StreamHandle stream,
-                              std::string* reason) {
-  if (known_list_ != launch.allocations.get() || known_shift_ != shift) {
-    const uint64_t reach = uint64_t{1} << (gpu::kPageEntriesBits + shift);
-    for (const Allocation& allocation : launch.allocations->allocations()) {
-      if (allocation.parent >= 0) continue;
-      for (uint64_t at = allocation.address / reach * reach; at < allocation.address + allocation.size;
-           at += reach) {
-        known_pages_.insert(gpu::directory_key(at, shift));
-        if (known_pages_.size() > kMostPages) {
-          *reason = kNoMemory;
-          return false;
-        }
-      }
+// Pages for the allocations, `orders`: also for what barriers order there. False when there are too many.
+bool GpuEngine::know_pages(const AllocationList& list, unsigned shift, bool orders) {
+  const bool known = known_list_ == &list && known_shift_ == shift;
+  if (known && (known_orders_ || !orders)) return true;
+  const uint64_t reach = uint64_t{1} << (gpu::kPageEntriesBits + shift);
+  for (const Allocation& allocation : list.allocations()) {
+    if (allocation.parent >= 0) continue;
+    for (uint64_t at = allocation.address / reach * reach; at < allocation.address + allocation.size;
+         at += reach) {
+      known_pages_.insert(gpu::directory_key(at, shift));
+      const uint64_t order = gpu::directory_key((gpu::kOrderUnits << shift) + at, shift);
+      if (orders && known_pages_.insert(order).second) added_pages_.push_back(order);
+      if (known_pages_.size() > kMostPages) return false;
     }
-    known_list_ = launch.allocations.get();
-    known_shift_ = shift;
+  }
+  known_list_ = &list;
+  known_shift_ = shift;
+  known_orders_ = orders;  // or they would have been known already
+  return true;
+}
+
+// The launch goes without what barriers order.
+void GpuEngine::forget_pages() {
+  for (const uint64_t key : added_pages_) known_pages_.erase(key);
+  added_pages_.clear();
+  known_orders_ = false;
+}
+
+bool GpuEngine::provide_pages(const Launch& launch, unsigned shift, bool orders,
+                              Sanitizer_StreamHandle stream, std::string* reason) {
+  added_pages_.clear();
+  if (!know_pages(*launch.allocations, shift, orders)) {
+    *reason = kNoMemory;
+    return false;
   }
   const uint64_t wanted = wanted_pages();
   const uint32_t there = *page_count_;
@@ -303,7 +320,8 @@ void* GpuEngine::provide_copies(Sanitizer_StreamHandle stream) {
 void* GpuEngine::provide_shared(unsigned shift, Sanitizer_StreamHandle stream) {
   void*& memory = shared_[std::min(shift, 2u)];
   if (memory == nullptr) {
-    const uint64_t bytes = uint64_t{kMultiprocessors} * (gpu::kSharedBytes >> std::min(shift, 2u)) * 8;
+    uint64_t bytes = uint64_t{kMultiprocessors} * (gpu::kSharedBytes >> std::min(shift, 2u)) * 8;
+    if (barrier_order_) bytes *= 2;
     if (!allocate(bytes, &memory, false, stream)) memory = nullptr;
   }
   return memory;
@@ -372,8 +390,15 @@ std::string GpuEngine::describe(Launch* launch, uint32_t slot, Sanitizer_StreamH
   if (ranges < 0) return "memory was allocated and freed too often while launches were under way";
   std::string reason;
   if (local) count_local_pages(*launch, code);
-  if (!provide_pages(*launch, global_shift, stream, &reason) || !provide_generation(*launch, stream, &reason))
-    return reason;
+  bool orders = barrier_order_ && code.facts.barriers && refused_list_ != launch->allocations.get();
+  bool provided = provide_pages(*launch, global_shift, orders, stream, &reason);
+  if (!provided && orders && reason == kNoMemory) {
+    orders = false;
+    forget_pages();
+    refused_list_ = launch->allocations.get();
+    provided = provide_pages(*launch, global_shift, orders, stream, &reason);
+  }
+  if (!provided || !provide_generation(*launch, stream, &reason)) return reason;
 
   gpu::Parameters& given = parameters_[place];
   given.pc_base = static_cast<uint32_t>(launch->entry->pc + static_cast<uint64_t>(code.base));
@@ -385,6 +410,7 @@ std::string GpuEngine::describe(Launch* launch, uint32_t slot, Sanitizer_StreamH
   given.local = local;
   for (int i = 0; i < 3; ++i) given.cluster[i] = static_cast<uint16_t>(launch->cluster[i]);
   given.shared = code.facts.shared_sizes != 0;
+  given.orders = orders;
   given.synchronises = code.facts.warp_syncs ? 2 : code.facts.barriers ? 1 : 0;
   Ranges& used = ranges_[static_cast<size_t>(ranges)];
   given.range_count = static_cast<uint32_t>(used.given.size());

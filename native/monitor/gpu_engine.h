@@ -39,8 +39,14 @@ class Budget {
 class GpuEngine {
  public:
   // `channel` is what the engine's channel holds; it lies on the device at `base`, or at 0: nowhere yet.
-  GpuEngine(CUcontext context, const Channel& channel, uint64_t base, std::shared_ptr<Budget> budget)
-      : context_(context), channel_(channel), base_(base), budget_(std::move(budget)) {}
+  // `barrier_order`: what block barriers order is followed.
+  GpuEngine(CUcontext context, const Channel& channel, uint64_t base, std::shared_ptr<Budget> budget,
+            bool barrier_order)
+      : context_(context),
+        channel_(channel),
+        barrier_order_(barrier_order),
+        base_(base),
+        budget_(std::move(budget)) {}
 
   // A launch of the stream is about to be admitted: it counts as open.
   void claim(CUstream stream);
@@ -93,7 +99,9 @@ class GpuEngine {
   uint32_t find_place(const Launch& launch, uint32_t slot) const;
   bool allocate(uint64_t bytes, void** memory, bool zero, Sanitizer_StreamHandle stream);
   const Span& span(const Launch& launch);
-  bool provide_pages(const Launch& launch, unsigned shift, Sanitizer_StreamHandle stream,
+  bool know_pages(const AllocationList& list, unsigned shift, bool orders);
+  void forget_pages();
+  bool provide_pages(const Launch& launch, unsigned shift, bool orders, Sanitizer_StreamHandle stream,
                      std::string* reason);
   bool provide_generation(const Launch& launch, Sanitizer_StreamHandle stream, std::string* reason);
   int provide_ranges(const Launch& launch);
@@ -104,6 +112,7 @@ class GpuEngine {
 
   const CUcontext context_;
   const Channel channel_;
+  const bool barrier_order_;
   uint64_t base_;
   const std::shared_ptr<Budget> budget_;
 
@@ -128,6 +137,9 @@ class GpuEngine {
   uint64_t local_pages_ = 0;                                  // for local memory of launches so far
   const AllocationList* known_list_ = nullptr;                // whose pages are among them, for a unit
   unsigned known_shift_ = 0;
+  const AllocationList* refused_list_ = nullptr;  // for which they were too many with those of order
+  bool known_orders_ = false;                     // with those of what barriers order
+  std::vector<uint64_t> added_pages_;  // of those, the ones that the last launch was the first to need
   uint32_t generation_ = 0;
   CUstream cleared_on_ = nullptr;  // where memory was last prepared
   uint32_t cleared_before_ = 0;    // the launch that it was prepared for; 0: that is past

@@ -1,5 +1,6 @@
 #include "monitor/modules.h"
 
+#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,12 @@ struct Patch {
   Sanitizer_InstructionId instruction;
   const char* callback;
 };
+
+// Where what barriers order is followed, those of modules with barriers are named so.
+constexpr const char* kOrderSuffix = "_order";
+constexpr Sanitizer_InstructionId kFollowed[] = {
+    SANITIZER_INSTRUCTION_GLOBAL_MEMORY_ACCESS, SANITIZER_INSTRUCTION_SHARED_MEMORY_ACCESS,
+    SANITIZER_INSTRUCTION_MATRIX_MEMORY_ACCESS, SANITIZER_INSTRUCTION_MEMCPY_ASYNC};
 
 constexpr Patch kPatches[] = {
     {SANITIZER_INSTRUCTION_GLOBAL_MEMORY_ACCESS, "cuvein_global"},
@@ -207,8 +214,13 @@ bool Modules::load_patches(CUcontext context, std::string* error) {
   if (with_patches_.count(context) != 0) return true;
   static const std::vector<std::string> full = {"access", "synchronization", "coverage"};
   static const std::vector<std::string> on_gpu = {"gpu_access", "gpu_synchronization", "coverage"};
+  static const std::vector<std::string> with_order = {"gpu_access_order", "gpu_synchronization_order",
+                                                      "coverage"};
   static const std::vector<std::string> empty = {"empty"};
-  for (const std::string& name : config_.empty_patches ? empty : config_.gpu ? on_gpu : full) {
+  for (const std::string& name : config_.empty_patches                 ? empty
+                                 : config_.gpu&& config_.barrier_order ? with_order
+                                 : config_.gpu                         ? on_gpu
+                                                                       : full) {
     const std::string path = config_.patches + "/" + name + ".fatbin";
     const SanitizerResult result = sanitizer().AddPatchesFromFile(path.c_str(), context);
     if (result != SANITIZER_SUCCESS) {
@@ -225,11 +237,18 @@ bool Modules::patch_locked(Module* module, std::string* error) {
   if (module->unpatchable) return false;
   module->unpatchable = true;  // until it has worked; a failure is reported once
   if (!load_patches(module->context, error)) return false;
+  bool barriers = false;
+  for (const CodeFacts& facts : module->code->facts) barriers |= facts.barriers;
+  const bool follow = config_.gpu && config_.barrier_order && !config_.empty_patches && barriers;
   for (const Patch& patch : kPatches) {
+    std::string callback = patch.callback;
+    if (follow &&
+        std::find(std::begin(kFollowed), std::end(kFollowed), patch.instruction) != std::end(kFollowed))
+      callback += kOrderSuffix;
     const SanitizerResult result =
-        sanitizer().PatchInstructions(patch.instruction, module->handle, patch.callback);
+        sanitizer().PatchInstructions(patch.instruction, module->handle, callback.c_str());
     if (result != SANITIZER_SUCCESS) {
-      *error = std::string("the callback ") + patch.callback + " was refused: " + sanitizer().text(result);
+      *error = "the callback " + callback + " was refused: " + sanitizer().text(result);
       return false;
     }
   }

@@ -157,7 +157,7 @@ void Monitor::context_created(const Sanitizer_ResourceContextData& data) {
       Context::create(data.context, data.device, contexts_.next_id(), config_.ring_bytes, &output_, &error);
   problem(error);
   if (context) {
-    if (config_.gpu) context->use_gpu(config_.shadow_bytes);
+    if (config_.gpu) context->use_gpu(config_.shadow_bytes, config_.barrier_order);
     // If it is too early, the context's first module or launch is in time.
     std::string reason;
     context->prepare(&reason);

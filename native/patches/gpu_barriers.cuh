@@ -14,7 +14,9 @@ CUVEIN_SLOW void count_barrier(Group group, uint32_t pc, BarrierKind kind, uint3
   if (group.leads()) {
     const uint64_t key = barrier_count(kind, instruction_at(group, state, pc));
     add(group, copy_of(state), key, executions);
-    if (kind == BarrierKind::kBlock && state.synchronises != 0 && instruction_known(state, pc))
+    // Where it is followed what barriers order, there is no short way for them.
+    if (kind == BarrierKind::kBlock && state.synchronises != 0 && instruction_known(state, pc) &&
+        !(kFollowsOrder && state.orders != 0))
       make_site(group, key, 0, pc + kBarrierSite, 0);
   }
   __syncwarp(group.active);
@@ -53,8 +55,28 @@ CUVEIN_FAST bool arrive_known(uint64_t data, uint32_t active, uint32_t where, ui
   return true;
 }
 
+// Before lanes arrive at a barrier: which one it is that the warp will have passed.
+CUVEIN_SLOW void note_barrier(Group group, uint32_t pc) {
+  const State& state = *group.state();
+  if (state.orders == 0) return;
+  const uint32_t place = place_of_block(group);
+  if (group.leads()) {
+    Warp* warp = warp_at(group, place);
+    const uint32_t barrier = instruction_at(group, state, pc) + 1;
+    publish(&warp->arriving, barrier);
+    // All that meet at one barrier come to it at one instruction, or it cannot be said which has ordered
+    // what.
+    const unsigned long long mine = static_cast<unsigned long long>(fresh(&warp->clock) + 1) << 32 | barrier;
+    const unsigned long long before =
+        atomicExch(&in_global(group.engine()->block_states)[place].barrier, mine);
+    find_out(group, before != mine && before >> 32 == mine >> 32 ? kOrderUnknown : kOrderFollowed);
+  }
+  __syncwarp(group.active);
+}
+
 CUVEIN_SLOW void arrive_slow(Group group, uint32_t pc, uint32_t number, uint32_t threads, bool waits) {
   count_barrier(group, pc, BarrierKind::kBlock, 1);
+  if (kFollowsOrder) note_barrier(group, pc);
   arrive_at_barrier(group, number, threads, waits);
 }
 

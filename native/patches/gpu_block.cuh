@@ -81,6 +81,10 @@ CUVEIN_SLOW uint32_t settle(Group group) {
     if (!found) {
       uint64_t* shadow = shadow_of_place(state, place);
       for (uint32_t i = group.rank(); i < state.shared_stride; i += group.count()) shadow[i] = 0;
+      if (kFollowsOrder && state.orders != 0) {
+        uint64_t* order = shadow + order_distance(state);
+        for (uint32_t i = group.rank(); i < state.shared_stride; i += group.count()) order[i] = 0;
+      }
       const uint32_t warps = (state.threads + kWarpLanes - 1) / kWarpLanes;
       for (uint32_t i = group.rank(); i < warps; i += group.count())
         in_global(engine->warps)[place * kWarpsPerBlock + i] = Warp{};
@@ -146,6 +150,7 @@ CUVEIN_FAST void complete(const Group& group, Warp* warp) {
     const uint32_t clock = warp->clock + 1;
     warp->clock = clock;
     warp->events = 0;
+    if (kFollowsOrder) warp->barrier = fresh(&warp->arriving);
     publish(&warp->at_barrier, 0u);
     if (clock >= state.clock_mask >> state.event_bits) find_out(group, kClockSaturated);
   }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "patches/emit.cuh"
-#include "patches/gpu_barriers.cuh"
+#include "patches/gpu_order.cuh"
 
 namespace cuvein {
 namespace gpu {

@@ -73,6 +73,7 @@ CUVEIN_SLOW void describe(Group group, uint32_t place) {
   state.threads = threads_of_block();
   state.range_count = ranges;
   state.shared_shadow = given.shared_shadow;
+  state.orders = given.orders;
   uint64_t numbers = state.blocks;
   for (uint32_t i = 0; i < 3; ++i) state.cluster[i] = given.cluster[i];
   const uint32_t cluster = state.cluster[0] * state.cluster[1] * state.cluster[2];

@@ -1,7 +1,7 @@
 // Sites and residents: what is remembered of an instruction and of a warp, and the outcomes counted there.
 #pragma once
 
-#include "patches/gpu_counts.cuh"
+#include "patches/gpu_order_warp.cuh"
 
 namespace cuvein {
 namespace gpu {
@@ -179,6 +179,7 @@ CUVEIN_FAST void make_resident(const Group& group, Warp* warp, uint64_t shadow, 
   resident->entry = entry;
   resident->shadow = shadow;
   resident->warp = warp;
+  if (kFollowsOrder) make_order(group, resident, warp, number);
   resident->tag = group.slot() + 1 | warp_of_block() << kWarpShift;
 }
 
@@ -198,6 +199,7 @@ CUVEIN_FAST void tell_clock(const Group& group, Warp* warp, uint32_t clock) {
     return;
   const uint64_t mask = static_cast<uint64_t>(group.state()->clock_mask) << group.state()->clock_shift;
   resident->entry = (resident->entry & ~mask) | static_cast<uint64_t>(clock) << group.state()->clock_shift;
+  if (kFollowsOrder) make_order(group, resident, warp, number);
 }
 
 }  // namespace gpu

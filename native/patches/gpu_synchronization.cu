@@ -144,8 +144,11 @@ CUVEIN_PATCH cuvein_malloc(void* userdata, uint64_t pc, void* address, uint64_t 
   Group group;
   const Engines engine = cuvein::gpu::engine_of(userdata, &group);
   if (engine == Engines::kHost) return host_malloc(userdata, pc, address, size);
-  if (engine == Engines::kGpu && address != nullptr)
+  if (engine == Engines::kGpu && address != nullptr) {
     cuvein::gpu::forget(group, reinterpret_cast<uint64_t>(address), size);
+    if (cuvein::gpu::kFollowsOrder)
+      cuvein::gpu::forget_order(group, reinterpret_cast<uint64_t>(address), size);
+  }
   return SANITIZER_PATCH_SUCCESS;
 }
 

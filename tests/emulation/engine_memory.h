@@ -82,7 +82,7 @@ struct Device {
     copies = zeroed<gpu::Copies>(places * gpu::kWarpsPerBlock);
     engine->locks = zeroed<uint32_t>(gpu::kMultiprocessors);
     engine->used = zeroed<uint32_t>(size_t{gpu::kAllCounters} + gpu::kCopies * gpu::kSites);
-    shared_shadow = zeroed<uint64_t>(size_t{gpu::kMultiprocessors} * gpu::kSharedBytes);
+    shared_shadow = zeroed<uint64_t>(size_t{2} * gpu::kMultiprocessors * gpu::kSharedBytes);
   }
 
   // As the host does before generations are used again.

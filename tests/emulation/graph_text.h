@@ -10,8 +10,8 @@
 namespace cuvein {
 namespace comparison {
 
-// `copies`: with what is said of the order of asynchronous copies.
-inline std::string text(const Graph& graph, bool copies) {
+// `copies`: with what is said of the order of asynchronous copies; `orders`: with what barriers order.
+inline std::string text(const Graph& graph, bool copies, bool orders) {
   std::ostringstream out;
   const auto histogram = [&](const char* name, const Histogram& values) {
     out << " " << name;
@@ -41,7 +41,7 @@ inline std::string text(const Graph& graph, bool copies) {
         << " count " << edge.count << " unordered " << (hidden(edge) ? -1 : edge.unordered) << "\n";
   for (const Barrier& barrier : graph.barriers)
     out << "barrier " << barrier.pc << " " << static_cast<int>(barrier.kind) << " executions "
-        << barrier.executions << "\n";
+        << barrier.executions << " ordered " << (orders ? barrier.ordered_bytes : -1) << "\n";
   for (const uint64_t accesses : graph.accesses) out << "accesses " << accesses << "\n";
   out << "unknown " << graph.unknown_bytes << " ended " << graph.ended << "\n";
   return out.str();
@@ -53,7 +53,7 @@ inline bool merges(const Graph& graph, size_t allocations) {
   for (size_t i = 0; i < allocations; ++i) same.push_back(static_cast<int64_t>(i));
   MergedGraph sum;
   sum.add(graph, same);
-  if (text(sum.graph(), true) != text(graph, true)) return false;
+  if (text(sum.graph(), true, true) != text(graph, true, true)) return false;
   sum.add(graph, same);
   const Graph twice = sum.graph();
   bool good = twice.nodes.size() == graph.nodes.size() && twice.edges.size() == graph.edges.size();
@@ -65,6 +65,10 @@ inline bool merges(const Graph& graph, size_t allocations) {
     good = twice.edges[i].origin == graph.edges[i].origin &&
            twice.edges[i].bytes == 2 * graph.edges[i].bytes &&
            twice.edges[i].unordered == (unordered < 0 ? -1 : 2 * unordered);
+  }
+  for (size_t i = 0; good && i < graph.barriers.size(); ++i) {
+    const int64_t ordered = graph.barriers[i].ordered_bytes;
+    good = twice.barriers[i].ordered_bytes == (ordered < 0 ? -1 : 2 * ordered);
   }
   return good;
 }

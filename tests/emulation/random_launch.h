@@ -29,11 +29,14 @@ struct Settings {
   uint32_t global_shift, shared_shift, local_shift, synchronises;
   bool copies;  // asynchronous ones
   bool usual;   // mostly accesses whose lanes lie side by side or at one place
+  bool orders;  // what barriers order is followed
+  bool mixed;   // warps may meet at one barrier from several places
   std::vector<Instruction> instructions;
   std::vector<AllocationRange> allocations;
 };
 
-constexpr int32_t kBarrierPc = 16, kSyncPc = 32;
+constexpr int32_t kSyncPc = 32;
+constexpr int32_t kBarrierPcs[] = {16, 48, 64};
 constexpr uint64_t kEntry = 0x7fe123450000, kMemory = 0x7f3000000000;
 
 inline uint32_t existing(const Settings& settings, uint32_t warp) {
@@ -93,6 +96,8 @@ inline Settings settings_for(std::mt19937& random) {
   settings.allocations = {{kMemory, 512}, {kMemory + 512, 256}, {kMemory + 1024, 128}};
   if (settings.usual) settings.allocations = {{kMemory, 4096}};
   if (random() % 2) settings.allocations.push_back({kMemory + (uint64_t{2} << 21), 1 << 20});
+  settings.orders = settings.synchronises != 0 && random() % 4 != 0;
+  settings.mixed = random() % 8 == 0;
   return settings;
 }
 

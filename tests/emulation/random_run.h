@@ -7,7 +7,7 @@
 
 #include "analyzer/engine.h"
 #include "engine_memory.h"
-#include "patches/gpu_barriers.cuh"
+#include "patches/gpu_order.cuh"
 #include "random_launch.h"
 
 namespace cuvein {
@@ -43,6 +43,7 @@ class Run {
     for (int i = 0; i < 3; ++i) given.cluster[i] = static_cast<uint16_t>(settings.cluster[i]);
     given.copies = settings.copies ? reinterpret_cast<uint64_t>(device->copies) : 0;
     given.local_shift = static_cast<uint8_t>(settings.local_shift);
+    given.orders = settings.orders;
     given.local = given.shared = 0;
     for (const Instruction& what : settings.instructions) {
       if (what.space == Space::kShared || what.copy) given.shared = 1;
@@ -200,6 +201,7 @@ class Run {
     for (uint32_t warp = 0; warp < warps_; ++warp)
       if (live(block, warp) != 0) order.push_back(warp);
     std::shuffle(order.begin(), order.end(), *random_);
+    int32_t pc = kBarrierPcs[below(3)];
     for (size_t i = 0; i < order.size(); ++i) {
       uint32_t parts[2] = {live(block, order[i]), 0};
       if (below(4) == 0) {  // the lanes of the warp arrive apart
@@ -208,9 +210,10 @@ class Run {
       }
       for (const uint32_t active : parts) {
         if (active == 0) continue;
-        append(RecordKind::kBlockBarrier, block, order[i], active, kBarrierPc);
-        on_device(block, order[i], active, [](const gpu::Group& group, uint32_t) {
-          gpu::arrive(group, static_cast<uint32_t>(kEntry + kBarrierPc), 0, 0, true);
+        if (settings_.mixed && below(20) == 0) pc = kBarrierPcs[below(3)];
+        append(RecordKind::kBlockBarrier, block, order[i], active, pc);
+        on_device(block, order[i], active, [&](const gpu::Group& group, uint32_t) {
+          gpu::arrive(group, static_cast<uint32_t>(kEntry + pc), 0, 0, true);
         });
       }
       // Others may still be at work.
@@ -259,8 +262,10 @@ class Run {
     RecordHeader& record = append(RecordKind::kDeviceMalloc, block, warp, active, 0);
     record.address = address;
     record.value = static_cast<int64_t>(bytes);
-    on_device(block, warp, active,
-              [&](const gpu::Group& group, uint32_t) { gpu::forget(group, address, bytes); });
+    on_device(block, warp, active, [&](const gpu::Group& group, uint32_t) {
+      gpu::forget(group, address, bytes);
+      if (gpu::kFollowsOrder) gpu::forget_order(group, address, bytes);
+    });
   }
 
   uint64_t place(Space space, uint32_t size) {
@@ -330,6 +335,10 @@ class Run {
           gpu::analyse_any<Space::kGlobal>(group, access, pc, first[lane]);
         else
           gpu::analyse_any<Space::kShared>(group, access, pc, first[lane]);
+        if (what.space == Space::kGlobal)
+          follow<Space::kGlobal>(group, first[lane], what.size_shift, what.type != AccessType::kRead);
+        else if (what.space == Space::kShared)
+          follow<Space::kShared>(group, first[lane], what.size_shift, what.type != AccessType::kRead);
       });
       return;
     }
@@ -374,10 +383,19 @@ class Run {
           gpu::analyse_sizes(reading, first[lane], access, static_cast<uint32_t>(pc), bytes[lane]);
         else
           gpu::analyse_any<Space::kGlobal>(reading, access, pc, first[lane]);
+        if (gpu::kFollowsOrder) gpu::follow_sizes(reading, first[lane], bytes[lane]);
       }
       __syncwarp(group.active);
       gpu::analyse_any<Space::kShared>(group, {AccessType::kWrite, true, what.size_shift}, pc, second[lane]);
+      follow<Space::kShared>(group, second[lane], what.size_shift, true);
     });
+  }
+
+  template <Space kSpace>
+  static void follow(const gpu::Group& group, uint64_t address, uint32_t size_shift, bool writes) {
+    if (!gpu::kFollowsOrder) return;
+    if (!gpu::follow_usual<kSpace>(group.data, address, group.active, size_shift, writes))
+      gpu::follow_access<kSpace>(group, address, gpu::pack_following(size_shift, writes));
   }
 
   static void fill(RecordHeader& record, uint32_t active, const uint64_t (&addresses)[32]) {

@@ -84,12 +84,16 @@ def one(seed: int, folder: Path, runs: int, counts: Counter[str]) -> list[str]:
     part = invariant_part if program.variable else compare.graph
     faults = []
     expected: dict[int, object] = {}
+    barriers: dict[int, object] = {}
     seconds = 0.0
     for number in range(1 + runs):
         engine = "gpu" if number else "host"
         name = f"{engine}-{number}"
         start = time.monotonic()
-        run = session.profile(folder / name, [str(binary)], engine=engine)
+        # The host engine always follows what barriers order, the GPU engine here every other time.
+        follows = number % 2 == 1
+        options = ("--barrier-order", "on") if follows else ()
+        run = session.profile(folder / name, [str(binary)], *options, engine=engine)
         seconds = time.monotonic() - start
         if (run.outcome.status, run.outcome.stdout) != (plain.status, plain.stdout):
             faults.append(f"{name}: the result differs: {run.outcome.stdout!r}, {run.outcome}")
@@ -103,6 +107,10 @@ def one(seed: int, folder: Path, runs: int, counts: Counter[str]) -> list[str]:
             faults += examine(profile, where)
             if part(profile) != expected.setdefault(profile.launch.sequence, part(profile)):
                 faults.append(f"{where}: not the graph that the host engine found")
+            if (number == 0 or follows) and not program.variable:
+                counts["launches whose barriers were compared"] += number != 0
+                if profile.barriers != barriers.setdefault(profile.launch.sequence, profile.barriers):
+                    faults.append(f"{where}: barriers have not ordered what they have for the host engine")
         if engine == "gpu":
             for left in run.process.summary.host_engine:
                 counts[f"left to the host: {left.reason}"] += left.launches

@@ -47,16 +47,30 @@ def comparing(folder: Path, *defines: str) -> str:
 
 @pytest.fixture(scope="module")
 def compare_engines(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """With the patches that follow what barriers order, in some launches."""
+    return comparing(tmp_path_factory.mktemp("emulation"), "CUVEIN_ORDER")
+
+
+@pytest.fixture(scope="module")
+def compare_without_order(tmp_path_factory: pytest.TempPathFactory) -> str:
     return comparing(tmp_path_factory.mktemp("emulation"))
+
+
+def agree(program: str, first_seed: int) -> None:
+    launches = 70  # more than there are generations, so that the shadow is cleared once
+    done = subprocess.run(
+        [program, str(first_seed), str(launches)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, f"{launches} launches agree\n"), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("first_seed", [1, 1001, 2001])
 def test_emulated_gpu_engine_agrees_with_the_host_engine(compare_engines: str, first_seed: int) -> None:
-    launches = 70  # more than there are generations, so that the shadow is cleared once
-    done = subprocess.run(
-        [compare_engines, str(first_seed), str(launches)], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, f"{launches} launches agree\n"), done.stderr
+    agree(compare_engines, first_seed)
+
+
+def test_patches_that_do_not_follow_barriers_agree_too(compare_without_order: str) -> None:
+    agree(compare_without_order, 4001)
 
 
 def test_counts_that_find_no_place_in_the_tables_are_not_lost(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from cuvein.graph import Graph
 from cuvein.patterns import Effect, Severity
 from cuvein.profile import violations
 from cuvein.profile.model import Barrier, NotAnalysed
+from cuvein.report.by_finding import FindingReport
 from cuvein.report.findings_words import instruction
 from cuvein.vocabulary import Instruction, RecordFlag, RecordKind, Space
 from reference.engine import profiles
@@ -249,3 +250,25 @@ def test_not_one_byte(ordered_bytes, found):
     maker.node("write", "shared")
     maker.barriers = [Barrier(0, 0x100, "block", 16, ordered_bytes)]
     assert len(maker.findings("removable-barrier")) == found
+
+
+@pytest.mark.parametrize(
+    ("engine", "ordered_bytes", "said"),
+    [
+        ("gpu", (None, None), True),
+        ("gpu", (None, 0), False),  # it was asked for, and a launch has named barriers
+        ("gpu", (), False),
+        ("host", (None,), False),
+    ],
+)
+def test_the_report_says_how_to_get_what_was_not_followed(engine, ordered_bytes, said):
+    made = []
+    for each in ordered_bytes:
+        maker = Maker()
+        maker.node("write", "shared")
+        maker.barriers = [Barrier(0, 0x100, "block", 16, each), Barrier(0, 0x200, "warp", 16)]
+        made.append(msgspec.structs.replace(maker.profile(), engine=engine))
+    text = " ".join(
+        FindingReport().render(made or [msgspec.structs.replace(profile_of(write()), engine=engine)]).split()
+    )
+    assert ("Note: whether barriers could go is known where 'cuvein run --barrier-order on'" in text) is said

@@ -52,6 +52,7 @@ VALUES: dict[str, tuple[str, Callable[[str], object]]] = {
     "--source": ("source", Source),
     "--source-root": ("source_roots", Path),
     "--engine": ("engine", Engine),
+    "--barrier-order": ("barrier_order", Switch),
     "--workers": ("workers", _number(0, MOST_WORKERS)),
     "--ring-size": ("ring_size", _number(0, LARGEST_RING)),
     "--shadow-size": ("shadow_size", _number(0, LARGEST_SHADOW)),

@@ -147,6 +147,14 @@ def run(
             rich_help_panel=_ENGINE,
         ),
     ] = Engine.AUTO,
+    barrier_order: Annotated[
+        Switch,
+        typer.Option(
+            help="Whether the GPU engine follows which bytes each block barrier orders, for the finding "
+            "removable-barrier; the host engine always does.",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = Switch.OFF,
     workers: Annotated[
         int,
         typer.Option(
@@ -206,6 +214,7 @@ def run(
         call_sites=call_sites,
         quiet=quiet,
         engine=engine,
+        barrier_order=barrier_order,
         workers=workers,
         ring_size=ring_size,
         shadow_size=shadow_size,

@@ -75,6 +75,7 @@ class Options(NamedTuple):
     call_sites: bool = False
     quiet: bool = False
     engine: Engine = Engine.AUTO
+    barrier_order: Switch = Switch.OFF
     workers: int = 0
     ring_size: int = 0
     shadow_size: int = 0
@@ -139,6 +140,7 @@ def _request(options: Options) -> Request:
         on_gpu=on_gpu,
         call_sites=options.call_sites,
         merge_launches=options.merge_launches,
+        barrier_order=options.barrier_order is Switch.ON,
         workers=options.workers,
         ring_bytes=options.ring_size << 20,
         shadow_bytes=options.shadow_size << 20,

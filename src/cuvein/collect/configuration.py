@@ -48,6 +48,7 @@ def make(
     on_gpu: bool,
     call_sites: bool,
     merge_launches: bool,
+    barrier_order: bool,
     workers: int,
     ring_bytes: int,
     shadow_bytes: int,
@@ -73,6 +74,8 @@ def make(
         Find out where launches and allocations are asked for.
     merge_launches
         One profile for all launches of a kernel with one shape.
+    barrier_order
+        The GPU engine follows what each block barrier orders; the host engine does so always.
     workers
         Threads of the host engine, 0 for one a processor.
     ring_bytes
@@ -103,6 +106,7 @@ def make(
         "allocations": True,
         "call_sites": call_sites,
         "merge_launches": merge_launches,
+        "barrier_order": barrier_order,
     }
     if ring_bytes:
         document["ring_bytes"] = ring_bytes

@@ -42,6 +42,8 @@ class Request(NamedTuple):
         Find out where launches and allocations are asked for.
     merge_launches
         One profile for all launches of a kernel with one shape.
+    barrier_order
+        The GPU engine follows what each block barrier orders; the host engine does so always.
     workers, ring_bytes, shadow_bytes
         Threads of the host engine, size of the ring, device memory for the GPU engine; 0 leaves them to the
         monitor.
@@ -57,6 +59,7 @@ class Request(NamedTuple):
     on_gpu: bool = False
     call_sites: bool = False
     merge_launches: bool = False
+    barrier_order: bool = False
     workers: int = 0
     ring_bytes: int = 0
     shadow_bytes: int = 0
@@ -123,6 +126,7 @@ def launch(
                     on_gpu=request.on_gpu,
                     call_sites=request.call_sites,
                     merge_launches=request.merge_launches,
+                    barrier_order=request.barrier_order,
                     workers=request.workers,
                     ring_bytes=request.ring_bytes,
                     shadow_bytes=request.shadow_bytes,

@@ -56,6 +56,8 @@ class Report:
         Work of all launches.
     lines_missing
         Why instructions have no source line: a sentence without full stop for each reason.
+    barriers_followed
+        ``False`` when block barriers ran on the GPU engine and of none it was followed what it orders.
     """
 
     profiles: int
@@ -64,6 +66,7 @@ class Report:
     findings: list[Finding]
     totals: Totals
     lines_missing: list[str]
+    barriers_followed: bool = True
 
 
 class Analysis:
@@ -93,12 +96,16 @@ class Analysis:
         self._incomplete: dict[str, None] = {}
         self._profiles = 0
         self._lines_missing = LinesMissing(locate)
+        self._followed: set[bool] = set()  # on the GPU engine
 
     def add(self, graph: Graph) -> None:
         """Look for every pattern in the graph of one launch."""
         profile = graph.profile
         self._profiles += 1
         self._lines_missing.add(profile)
+        if profile.engine == "gpu":
+            blocks = (barrier for barrier in profile.barriers or () if barrier.kind == "block")
+            self._followed.update(barrier.ordered_bytes is not None for barrier in blocks)
         kernel = Kernel.of(profile)
         summary = self._kernels.setdefault(kernel, KernelSummary(kernel))
         matches = self._matches.setdefault(kernel, {})
@@ -176,6 +183,7 @@ class Analysis:
             findings=rank(findings, totals),
             totals=totals,
             lines_missing=self._lines_missing.sentences(),
+            barriers_followed=self._followed != {False},
         )
 
     def _in_every_launch(self, kernel: Kernel, key: tuple[object, ...]) -> bool:

@@ -279,7 +279,7 @@ class Barrier(msgspec.Struct, forbid_unknown_fields=True, frozen=True, gc=False)
     ``ordered_bytes`` are the bytes that met an earlier access of another thread of the block, one of the two
     writing, where this was the last barrier in between. It is ``None`` where the engine cannot name the
     barrier that makes the order: for all kinds but ``block``, and for those too when a barrier of the launch
-    was not one that the whole block waits at.
+    was not one that the whole block waits at, or when that was not followed.
     """
 
     function: Count

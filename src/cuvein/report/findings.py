@@ -128,8 +128,11 @@ class _Writer:
         )
 
     def notes(self, report: Report) -> None:
-        """Write why source lines are missing, below an empty line."""
-        for number, note in enumerate(words.lines_missing(report.lines_missing)):
+        """Write what is not known, and why, below an empty line."""
+        notes = words.lines_missing(report.lines_missing)
+        if not report.barriers_followed:
+            notes.append(words.BARRIERS_NOT_FOLLOWED)
+        for number, note in enumerate(notes):
             if number == 0:
                 self.line("")
             self.paragraph(f"Note: {words.printable(note)}.")

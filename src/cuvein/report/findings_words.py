@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cuvein.patterns import Finding, Kernel, Place
 
 __all__ = [
+    "BARRIERS_NOT_FOLLOWED",
     "action",
     "amounts",
     "copies",
@@ -124,6 +125,11 @@ def time(finding: Finding) -> str:
 def launched(finding: Finding) -> list[str]:
     """Return the sentences on where it was launched; none when that was not recorded."""
     return launched_lines(Counter(dict(finding.launched)))
+
+
+BARRIERS_NOT_FOLLOWED = (
+    "whether barriers could go is known where 'cuvein run --barrier-order on' has followed them"
+)
 
 
 def lines_missing(reasons: Sequence[str]) -> list[str]:

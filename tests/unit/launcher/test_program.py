@@ -43,6 +43,16 @@ def test_call_sites_are_asked_for_and_python_is_made_to_tell_of_tensors(cuvein: 
     assert plain.stdout == b"/own\n"
 
 
+def test_order_of_barriers_is_followed_when_asked_for(cuvein: Cuvein) -> None:
+    program = cuvein.program("import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0)")
+    for words, asked in (([], False), (["--barrier-order", "off"], False), (["--barrier-order", "on"], True)):
+        cuvein.run("run", "--force", *words, "--", *program, env={"SEEN": "seen.json"})
+        assert json.loads((cuvein.folder / "seen.json").read_text())["barrier_order"] is asked
+    done = cuvein.run("run", "--barrier-order", "maybe", "--", *program)
+    assert done.returncode == 2
+    assert b"--barrier-order" in done.stderr
+
+
 def test_environment_signals_and_mask_are_as_without_cuvein(cuvein: Cuvein) -> None:
     text = (
         "#!/bin/sh\nenv | grep -v -e INJECTION64_PATH -e CUVEIN_ -e ^_= | sort\n"
