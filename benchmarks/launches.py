@@ -1,10 +1,11 @@
-"""What launches cost: thousands of a tiny kernel, all profiled; kernels not profiled; kernels that overlap.
+"""What launches cost: thousands of a tiny kernel, one of many blocks, kernels not profiled, kernels at once.
 
     python benchmarks/launches.py [--count N] [--repetitions N] [--output FILE]
 
 Prints and writes medians of the repetitions, in milliseconds as the programs themselves measure them and in
 seconds from start to end, and the device memory that came to be used while the kernels ran. The ways take
-turns, and a ratio is the median of those of the turns. Needs an NVIDIA GPU, nvcc and cuvein.
+turns, the host engine in the first round only, and a ratio is the median of those of the turns. Where there
+is PyTorch, also what its sort takes. Needs an NVIDIA GPU, nvcc and cuvein.
 
 A GPU that nobody uses is shut down and takes a second or two to start again, which would hide what is
 measured, so this program keeps a context open all the time.
@@ -14,7 +15,9 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import importlib.util
 import json
+import re
 import shutil
 import statistics
 import sys
@@ -26,7 +29,14 @@ from typing import Any
 from machine import ROOT, build, describe, device, session
 
 RESULTS = ROOT / "benchmarks" / "results" / "launches.json"
-KERNELS = ("many_launches", "unselected", "overlap")
+KERNELS = {
+    "many_launches": "tests/gpu/kernels",
+    "unselected": "tests/gpu/kernels",
+    "overlap": "tests/gpu/kernels",
+    "many_blocks": "tests/gpu/kernels",
+    "tiny_launches": "benchmarks/kernels",
+}
+SORT = ("sum", "sort", "topk")
 GOAL_LAUNCHES, GOAL_UNSELECTED = 3.0, 1.05
 
 
@@ -34,6 +44,7 @@ def measure(
     command: list[str], file: Path, options: list[str] | None, folder: Path
 ) -> tuple[float, list[float]]:
     """Wall seconds of a run, and the numbers that the program wrote to ``file``."""
+    file.unlink(missing_ok=True)
     start = time.monotonic()
     if options is None:
         outcome = session.execute(command)
@@ -43,7 +54,11 @@ def measure(
     shutil.rmtree(folder, ignore_errors=True)
     if outcome.status not in {0, 120}:
         raise RuntimeError(str(outcome))
-    return wall, [float(word) for word in file.read_text().split()] if file.exists() else []
+    if file.exists():
+        return wall, [float(word) for word in file.read_text().split()]
+    # The programs that name no file say their numbers in the last line.
+    said = outcome.stdout.decode().strip().rpartition("\n")[2]
+    return wall, [float(word) for word in re.findall(r"(?<![\w.])\d+(?:\.\d+)?", said)]
 
 
 def keep_gpu_awake() -> None:
@@ -70,16 +85,17 @@ def compare(
 ) -> dict[str, Any]:
     """Run the ways in turn; medians of wall time, of its ratio to the first way's, and of each number."""
     runs: dict[str, list[tuple[float, list[float]]]] = {way: [] for way in ways}
-    for _ in range(repetitions):
+    for turn in range(repetitions):
         for way, options in ways.items():
-            runs[way].append(measure(command, file, options, folder))
+            if way != "host" or turn == 0:
+                runs[way].append(measure(command, file, options, folder))
     first = [wall for wall, _ in next(iter(runs.values()))]
     return {
         way: {
             "seconds": round(statistics.median(wall for wall, _ in found), 3),
             "least, most": [round(pick(wall for wall, _ in found), 3) for pick in (min, max)],
             "times": round(
-                statistics.median(wall / plain for (wall, _), plain in zip(found, first, strict=True)), 2
+                statistics.median(wall / plain for (wall, _), plain in zip(found, first, strict=False)), 2
             ),
             "numbers": [round(statistics.median(row), 3) for row in zip(*(n for _, n in found), strict=True)],
         }
@@ -98,7 +114,7 @@ def main() -> int:
         print(f"needs a GPU: {gpu}", file=sys.stderr)
         return 2
     keep_gpu_awake()
-    sources = [f"tests/gpu/kernels/{name}.cu" for name in KERNELS]
+    sources = [f"{where}/{name}.cu" for name, where in KERNELS.items()]
     built = build.compile_all(sources, ROOT, ROOT / "build" / "gpu" / "programs", gpu.architecture)
     folder = Path(tempfile.mkdtemp(prefix="cuvein-launches-"))
     file = folder / "numbers"
@@ -121,8 +137,14 @@ def main() -> int:
         options.repetitions,
         folder / "out",
     )
-    file.unlink()
     overlap = compare([str(built["overlap"]), "8"], file, engines, options.repetitions, folder / "out")
+    tiny = compare([str(built["tiny_launches"])], file, engines, options.repetitions, folder / "out")
+    blocks = compare([str(built["many_blocks"])], file, engines, options.repetitions, folder / "out")
+    sort = {}
+    if importlib.util.find_spec("torch"):
+        operators = [sys.executable, str(ROOT / "benchmarks" / "operators.py"), "--size", "usual"]
+        command = [*operators, "--times", "2", "--seconds", str(file), *SORT]
+        sort = compare(command, file, {"gpu": ["--engine", "gpu"]}, 1, folder / "out")
     shutil.rmtree(folder, ignore_errors=True)
     document = {
         "format": "cuvein launches",
@@ -140,6 +162,17 @@ def main() -> int:
             "ways": unselected,
         },
         "overlap": {"what": "eight kernels at once, each in a stream of its own", "ways": overlap},
+        "tiny": {
+            "what": "numbers: microseconds of the first launch, MiB of device memory that came with it; "
+            "microseconds of a launch on the GPU's clock alone, in a row; until the host may go on, until "
+            "all are done, each waited for",
+            "ways": tiny,
+        },
+        "many blocks": {"what": "one launch of 22 million blocks of one warp that works", "ways": blocks},
+        "operators": {
+            "what": f"numbers: seconds of PyTorch's {', '.join(SORT)} on 2048 rows, each run twice",
+            "ways": sort,
+        },
     }
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(json.dumps(document, indent=1) + "\n")

@@ -1,14 +1,17 @@
 """Operators of PyTorch and Triton: programs that ``fidelity.py`` and ``overhead.py`` run.
 
-    python benchmarks/operators.py [--size small|usual] [--times N] NAME...
+    python benchmarks/operators.py [--size small|usual] [--times N] [--seconds FILE] NAME...
 
-Runs each operator ``N`` times on made-up values, with the framework's own choice of kernels.
+Runs each operator ``N`` times on made-up values, with the framework's own choice of kernels. FILE gets the
+seconds that each run took, all in one line; then each is waited for.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -172,11 +175,19 @@ def main() -> int:
     parser.add_argument("--size", choices=sorted(SIZES), default="small")
     parser.add_argument("--times", type=int, default=1)
     parser.add_argument("names", nargs="+", choices=sorted(OPERATORS), metavar="NAME")
+    parser.add_argument("--seconds", type=Path, metavar="FILE")
     arguments = parser.parse_args()
+    seconds = []
     for name in arguments.names:
         for _ in range(arguments.times):
+            start = time.monotonic()
             OPERATORS[name](SIZES[arguments.size])
+            if arguments.seconds:
+                torch.cuda.synchronize()
+            seconds.append(time.monotonic() - start)
     torch.cuda.synchronize()
+    if arguments.seconds:
+        arguments.seconds.write_text(" ".join(f"{taken:.4f}" for taken in seconds) + "\n")
     return 0
 
 

@@ -3,18 +3,19 @@
     python benchmarks/overhead.py [--sources FOLDER] [--repetitions N] [--output FILE] [WHAT ...]
     python benchmarks/overhead.py --again FILE...
 
-Each program runs plainly, under ``cuvein run`` with the GPU engine, with the host engine, and with a
-selection that no kernel matches. Otherwise all launches are profiled, nothing is sampled. The median of the
-repetitions counts; ways of running take turns, so that a change of the machine's mood hits all, the host
-engine and the empty selection every other time. WHAT is a group or one program of it (``rodinia``,
-``rodinia/bfs``); default: all. Needs an NVIDIA GPU, nvcc and cuvein. Missed goals are named and do not change
-the exit status, which is 1 when a program failed. ``--again`` takes results together and needs nothing else.
+Each program runs plainly, under ``cuvein run`` with the GPU engine, with the host engine, with a selection
+that no kernel matches, and with callbacks that return at once: what instrumentation costs whatever it does,
+here without the launcher. Otherwise all launches are profiled, nothing is sampled. The median of the
+repetitions counts; ways of running take turns, so that a change of the machine's mood hits all, those but the
+first two every other time. A context is open all the time, so that the GPU is awake. WHAT is a group or one
+program of it (``rodinia``, ``rodinia/bfs``); default: all. Needs an NVIDIA GPU, nvcc and cuvein. Missed goals
+are named and do not change the exit status, which is 1 when a program failed. ``--again`` takes results
+together and needs nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import shutil
 import statistics
@@ -26,6 +27,8 @@ from typing import TYPE_CHECKING, Any
 
 import programs
 import subjects
+from cuvein.collect import environment, installation
+from launches import keep_gpu_awake
 from machine import ROOT, describe, device, session
 
 if TYPE_CHECKING:
@@ -40,6 +43,7 @@ WAYS: dict[str, list[str] | None] = {
     "gpu": ["--engine", "gpu"],
     "host": ["--engine", "host"],
     "unselected": ["--kernel-name", "^no such kernel$"],
+    "empty": [],
 }
 NOTHING_PROFILED = 120
 
@@ -87,10 +91,7 @@ def main() -> int:
         rows = [row for row in before["programs"] if row["name"] not in names]
         failed = [*map(RunError, before["failed"]), *failed]
     print(f"{'program':30} {'plain':>8} " + " ".join(f"{way:>17}" for way in ways[1:]))
-    if found:
-        # The first program with a GPU starts its driver.
-        with contextlib.suppress(RunError):
-            run_once(found[0], "plain", options.limit)
+    keep_gpu_awake()
     for subject in found:
         if options.budget and time.monotonic() - begin > options.budget:
             failed.append(RunError(f"{subject.name}: not begun, since the time given was used up"))
@@ -204,7 +205,7 @@ def measure(subject: Subject, ways: list[str], repetitions: int, limit: float) -
     seen: dict[str, Any] = {}
     for turn in range(repetitions):
         for way in ways:
-            if way in failures or (turn % 2 and way in {"host", "unselected"}):
+            if way in failures or (turn % 2 and way not in {"plain", "gpu"}):
                 continue
             try:
                 taken, what = run_once(subject, way, limit)
@@ -237,8 +238,9 @@ def run_once(subject: Subject, way: str, limit: float) -> tuple[float, dict[str,
     try:
         start = time.perf_counter()
         try:
-            if options is None:
-                outcome = session.execute(subject.command, limit, cwd=subject.folder)
+            if options is None or way == "empty":
+                variables = floor(folder) if way == "empty" else None
+                outcome = session.execute(subject.command, limit, variables, cwd=subject.folder)
                 taken = time.perf_counter() - start
                 profiled = None
             else:
@@ -256,6 +258,21 @@ def run_once(subject: Subject, way: str, limit: float) -> tuple[float, dict[str,
         return taken, _seen(profiled) if profiled else {}
     finally:
         shutil.rmtree(folder)
+
+
+def floor(folder: Path) -> dict[str, str]:
+    """Make the environment in which callbacks return at once."""
+    document = {
+        "sanitizer": str(installation.sanitizer()),
+        "patches": str(installation.patches()),
+        "output": str(folder),
+        "engine": "host",
+        "empty_patches": True,
+    }
+    file = folder / "configuration.json"
+    file.write_text(json.dumps(document))
+    variables = environment.prepare({}, installation.monitor(), file, 0)
+    return {name.decode(): value.decode() for name, value in variables.items()}
 
 
 def _seen(profiled: session.Session) -> dict[str, Any]:

@@ -30,7 +30,12 @@ RESULTS = ROOT / "benchmarks" / "results"
 DOCS = ROOT / "docs"
 TEMPLATE = ROOT / "benchmarks" / "validation.template.md"
 TIMES = "\N{MULTIPLICATION SIGN}"
-WAYS = {"gpu": "GPU engine", "host": "host engine", "unselected": "nothing selected"}
+WAYS = {
+    "gpu": "GPU engine",
+    "empty": "empty patches",
+    "host": "host engine",
+    "unselected": "nothing selected",
+}
 
 Json = dict[str, Any]
 # What a section of the template needs, and the files beside it.

@@ -29,11 +29,19 @@ int write_all(int file, const std::string& content) {
 // renaming change it three times, which takes longer than everything else about a small launch. False where
 // that cannot be done: not on this file system, the name is taken, no room.
 bool write_and_name(const std::string& folder, const std::string& path, const std::string& content) {
+  static std::atomic<bool> tried_in_vain{false};  // what the system does not have, it does not have later
+  if (tried_in_vain) return false;
   const int file = ::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
-  if (file < 0) return false;
+  if (file < 0) {
+    tried_in_vain = errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL;
+    return false;
+  }
   const std::string nameless = "/proc/self/fd/" + std::to_string(file);
-  const bool done = write_all(file, content) == 0 &&
-                    ::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  bool done = write_all(file, content) == 0;
+  if (done && ::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    tried_in_vain = errno != EEXIST && errno != ENOSPC && errno != EDQUOT;
+    done = false;
+  }
   ::close(file);
   return done;
 }

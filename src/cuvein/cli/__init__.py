@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from contextlib import suppress
@@ -57,5 +58,12 @@ def _run(options: Options, loaded: Callable[[], None]) -> None:
 
     output.prepare()
     loaded()
-    with suppress(running.MisuseError):
-        ending.guard(lambda: sys.exit(running.run(options)))
+    status = []
+    try:
+        ending.guard(lambda: status.append(running.run(options)))
+    except running.MisuseError:
+        return
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.flush()
+    # To take the interpreter down takes longer than all there was to do after the program's end.
+    os._exit(status[0])
