@@ -100,9 +100,6 @@ void add_node(const Key& key, uint64_t count, NodeSum* sum) {
   }
 }
 
-// Two reads or two atomics need no order.
-bool order_matters(AccessType a, AccessType b) { return a != b || a == AccessType::kWrite; }
-
 }  // namespace
 
 uint32_t Aggregate::findings() const {

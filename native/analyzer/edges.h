@@ -14,6 +14,11 @@ constexpr uint32_t edge_key(uint32_t origin_plus_one, Label label) {
   return origin_plus_one << 3 | static_cast<uint32_t>(label);
 }
 
+// In place of an edge: bytes with a hazard against an access that the most recent one covers (origin.h).
+constexpr uint32_t kHiddenHazard = 7;
+static_assert(static_cast<uint32_t>(Label::kGrid) < kHiddenHazard, "no label stands for it");
+constexpr uint32_t hidden_key(uint32_t origin_plus_one) { return origin_plus_one << 3 | kHiddenHazard; }
+
 struct EdgeWeight {
   uint64_t key;  // (node + 1) << 32 | edge_key; 0: free slot
   uint64_t bytes, count, unordered;

@@ -37,6 +37,16 @@ struct Edge {
   int64_t unordered;  // bytes no barrier of the label's scope separated; -1: not known
 };
 
+// Two reads or two atomics need no order.
+constexpr bool order_matters(AccessType a, AccessType b) { return a != b || a == AccessType::kWrite; }
+
+// Bytes of shared memory that `node` touched although no barrier of the block has separated it from `origin`,
+// of another warp, and that no edge shows because another access lies in between.
+struct HiddenHazard {
+  uint32_t node, origin;
+  uint64_t bytes;
+};
+
 // A barrier instruction, or what else synchronises threads.
 struct Barrier {
   int32_t pc;
@@ -45,11 +55,12 @@ struct Barrier {
   int64_t ordered_bytes;  // that it ordered, see docs/engine.md; -1: not known
 };
 
-// Nodes sorted by (pc, space, type), edges by (node, origin, label), barriers by (pc, kind): a graph has one
-// spelling.
+// Nodes sorted by (pc, space, type), edges and hazards by (node, origin) and label, barriers by (pc, kind): a
+// graph has one spelling.
 struct Graph {
   std::vector<Node> nodes;
   std::vector<Edge> edges;
+  std::vector<HiddenHazard> hidden_hazards;
   std::vector<Barrier> barriers;
   bool barriers_known = false;  // whether the engine lists barriers
   uint64_t accesses[kSpaceCount] = {};

@@ -30,9 +30,6 @@ void add_histogram(Histogram& histogram, const Values& values) {
   }
 }
 
-// Two reads or two atomics need no order.
-bool order_matters(AccessType a, AccessType b) { return a != b || a == AccessType::kWrite; }
-
 }  // namespace
 
 uint32_t NodeNumbers::number(const NodeKey& key) {
@@ -269,8 +266,12 @@ Graph Launch::graph() const {
       if (allocation == kNoAllocation) graph.unknown_bytes += bytes;
   }
   for (const auto& [at, weight] : edges) {
-    const Label label = static_cast<Label>(at.second & 7);
     const int64_t origin = static_cast<int64_t>(at.second >> 3) - 1;
+    if ((at.second & 7) == kHiddenHazard) {
+      graph.hidden_hazards.push_back({at.first, static_cast<uint32_t>(origin), weight.bytes});
+      continue;
+    }
+    const Label label = static_cast<Label>(at.second & 7);
     const auto known = [&] {
       if (label != Label::kThread && label != Label::kWarpDiffInst && label != Label::kBlock) return false;
       const Node& prior = graph.nodes[static_cast<size_t>(origin)];

@@ -55,6 +55,8 @@ void MergedGraph::add(const Graph& graph, const std::vector<int64_t>& allocation
     else
       cuvein::add(edge.unordered, &sum.unordered);
   }
+  for (const HiddenHazard& hazard : graph.hidden_hazards)
+    hidden_hazards_[{site(hazard.node), site(hazard.origin)}] += hazard.bytes;
   for (const Barrier& barrier : graph.barriers) {
     const auto [found, added] = barriers_.try_emplace({barrier.pc, barrier.kind}, barrier);
     if (added) continue;
@@ -84,6 +86,8 @@ Graph MergedGraph::graph() const {
   std::sort(graph.edges.begin(), graph.edges.end(), [](const Edge& a, const Edge& b) {
     return std::tie(a.node, a.origin, a.label) < std::tie(b.node, b.origin, b.label);
   });
+  for (const auto& [at, bytes] : hidden_hazards_)
+    graph.hidden_hazards.push_back({numbers.at(at.first), numbers.at(at.second), bytes});
   if (graph.barriers_known)
     for (const auto& [_, barrier] : barriers_) graph.barriers.push_back(barrier);
   return graph;

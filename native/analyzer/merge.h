@@ -30,11 +30,12 @@ class MergedGraph {
     int64_t unordered = 0;
   };
 
-  Graph rest_;  // all but nodes, edges and barriers
+  Graph rest_;  // all but nodes, edges, hazards and barriers
   bool any_ = false;
   std::map<Site, NodeSum> nodes_;
   // Node, label, whether there is an origin, and the origin.
   std::map<std::tuple<Site, Label, bool, Site>, EdgeSum> edges_;
+  std::map<std::pair<Site, Site>, uint64_t> hidden_hazards_;
   std::map<std::pair<int32_t, BarrierKind>, Barrier> barriers_;
 };
 

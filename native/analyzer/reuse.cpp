@@ -1,9 +1,9 @@
 #include "analyzer/reuse.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "analyzer/async_copies.h"
+#include "analyzer/compare.h"
 #include "analyzer/launch.h"
 #include "analyzer/slice.h"
 
@@ -36,33 +36,11 @@ inline unsigned unit_shift(uint64_t offset_and_length) {
   return offset_and_length & 1 ? 0 : offset_and_length & 2 ? 1 : 2;
 }
 
-constexpr uint32_t kColdKey = edge_key(0, Label::kCold);
-
 // What an access leaves behind as the most recent one, without the history.
 inline uint64_t what_of(const Access& access) {
   const uint32_t events = access.copies ? access.async_copies->commits(access.warp) : access.stamp.events;
   return pack_what(access.node, access.stamp.clock, events) |
          (access.type != AccessType::kRead ? kWrote : 0) | (access.copies ? kAsync : 0);
-}
-
-// Several origins side by side, whole ones at a time.
-using Halves = uint64_t __attribute__((vector_size(sizeof(Origin))));
-
-template <unsigned kCount>
-inline bool all_equal(const Origin* origins) {
-  Halves first, other, difference = {};
-  std::memcpy(&first, origins, sizeof(first));
-  for (unsigned i = 1; i < kCount; ++i) {
-    std::memcpy(&other, origins + i, sizeof(other));
-    difference |= first ^ other;
-  }
-  return (difference[0] | difference[1]) == 0;
-}
-
-template <unsigned kCount>
-inline void set_all(Origin* origins, const Origin& origin) {
-  const Halves halves = {origin.who, origin.what};
-  for (unsigned i = 0; i < kCount; ++i) std::memcpy(origins + i, &halves, sizeof(halves));
 }
 
 }  // namespace
@@ -72,27 +50,21 @@ void Reuse::start(const Access& access, Shadow& shadow, EdgeTable& table) {
   table_ = &table;
   geometry_ = &access.launch->geometry();
   partial_syncs_ = access.stamp.partial_syncs;
-  who_ = access.who();
-  writes_ = access.type != AccessType::kRead;
+  type_ = access.type;
+  covered_from_ = std::max(uint64_t{1} << kCoveredShift, uint64_t{access.stamp.clock} << kCoveredClockShift);
+  who_ = access.space == Space::kShared
+             ? (access.who() & kThread) | static_cast<uint64_t>(type_) << kTypeShift
+             : access.who();
   async_copies_ = access.async_copies;
   what_ = what_of(access);
   barrier_ = access.stamp.barrier;
-  orders_ = barrier_ == 0 ? ~uint64_t{0} : kSeveral | kOlder | (writes_ ? 0 : kWrote);
+  orders_ = barrier_ == 0 ? ~uint64_t{0} : kSeveral | kOlder | (type_ != AccessType::kRead ? 0 : kWrote);
   node_ = access.node;
   clock_ = access.stamp.clock;
   newer_below_ = clock_ == kMaxClock ? kMaxClock + 1 : clock_;
   full_sync_ = access.stamp.full_sync;
   same_instruction_ = edge_key(access.node + 1, Label::kWarpSameInst);
   edges_.start(&table, access.node);
-}
-
-inline Label Reuse::label(uint64_t difference, uint64_t prior_who) const {
-  if (difference == 0) return Label::kThread;
-  if (difference < 1u << 5) return Label::kWarpDiffInst;
-  if (difference < 1u << 10) return Label::kBlock;
-  if (geometry_->clusters && geometry_->cluster_of(prior_who >> 10) == geometry_->cluster_of(who_ >> 10))
-    return Label::kCluster;
-  return Label::kGrid;
 }
 
 bool Reuse::unordered_in_warp(uint32_t event, uint64_t prior_who, uint64_t who) const {
@@ -106,8 +78,7 @@ bool Reuse::unordered_in_warp(uint32_t event, uint64_t prior_who, uint64_t who) 
 }
 
 // An asynchronous copy counts as done by the thread when it has waited for it.
-__attribute__((noinline, cold)) bool Reuse::unordered_copy(const Origin& prior, uint64_t who,
-                                                           Label scope) const {
+__attribute__((noinline, cold)) bool Reuse::unordered_copy(Origin prior, uint64_t who, Label scope) const {
   const AsyncCopies::Completion done =
       async_copies_->completion(prior.who >> 5 & 31, prior.who & 31, events_of(prior.what));
   if (done.state != AsyncCopies::Completion::kAt) return done.state == AsyncCopies::Completion::kNone;
@@ -115,44 +86,30 @@ __attribute__((noinline, cold)) bool Reuse::unordered_copy(const Origin& prior, 
   return scope == Label::kWarpDiffInst && unordered_in_warp(done.events, prior.who, who);
 }
 
-__attribute__((always_inline)) inline bool Reuse::unordered(const Origin& prior, uint64_t who,
-                                                            Label scope) const {
-  if (__builtin_expect((prior.what & kAsync) != 0, 0)) return unordered_copy(prior, who, scope);
-  if (scope == Label::kBlock) {
-    const uint32_t clock = clock_of(prior.what);
-    return clock >= clock_ && clock != kMaxClock;
-  }
-  return scope == Label::kWarpDiffInst && unordered_in_warp(events_of(prior.what), prior.who, who);
+// The same where the access that the most recent one covers is not ordered: counts the hazard with it, and
+// keeps it where it says more than the most recent one. `unordered`: the key of the edge if that shows a
+// hazard, too, otherwise 0. What is at hand is passed by value, so that it stays in registers.
+__attribute__((noinline)) uint64_t Reuse::covered_still(Origin prior, uint32_t unordered, uint32_t bytes,
+                                                        uint64_t met) {
+  const AccessType type = type_covered(prior.who);
+  const bool racing = order_matters(type_, type);
+  const uint32_t node = node_covered(prior.who), warp = who_ >> 5 & 31;
+  // Once is enough where the edge tells of the same two instructions.
+  if (racing && warp_covered(prior.who) != warp && clock_covered(prior.who) != kMaxClock &&
+      unordered != edge_key(node, Label::kBlock))
+    table_->add(node_, hidden_key(node), bytes, 0, 0);
+  const bool more = racing || (prior.who >> 5 & 31) == warp;
+  return type_ != AccessType::kWrite && type_of(prior.who) == type_ && more ? prior.who & kCovered : met;
 }
 
-__attribute__((always_inline)) inline Reuse::Compared Reuse::compare(const Origin& prior,
-                                                                     uint64_t who) const {
-  if (prior.what == 0) return {kColdKey, false, false, what_};
-  const uint64_t difference = prior.who ^ who;
-  if (difference - 32 < 992 && (prior.what & kAsync) == 0) {  // another warp of the block, the common case
-    const uint32_t clock = clock_of(prior.what);
-    const bool newer = clock < newer_below_;
-    const uint64_t history = (prior.what & kHistory) | kSeveral | (newer ? kOlder : 0);
-    const bool ordered = (history & orders_) == orders_;
-    return {edge_key(node_plus_one(prior.what), Label::kBlock), !newer && clock != kMaxClock, ordered,
-            ordered ? what_ : what_ | history};
-  }
-  const Label scope = label(difference, prior.who);
-  // The clocks of two blocks have nothing to do with each other.
-  const bool same_block = difference < 1u << 10;
-  const bool newer = !same_block || clock_of(prior.what) < newer_below_;
-  const uint64_t history = (prior.what & kHistory) | (difference != 0 ? kSeveral : 0) | (newer ? kOlder : 0);
-  const bool ordered = same_block && (history & orders_) == orders_;
-  return {edge_key(node_plus_one(prior.what), scope), unordered(prior, who, scope), ordered,
-          ordered ? what_ : what_ | history};
-}
-
-// Whether the same `what` of earlier accesses, not of an asynchronous copy, leads to the same outcome for two
-// lanes that differ from its lane by so much.
-inline bool Reuse::alike(uint64_t difference, uint64_t other) const {
-  if (difference - 32 < 992) return other - 32 < 992;
-  if (difference >= 1024) return geometry_->clusters ? difference >> 10 == other >> 10 : other >= 1024;
-  return other < 32 && (difference == 0) == (other == 0) && partial_syncs_ == nullptr;
+// A copy writes when it is waited for. One that nobody has waited for races with the access that meets it,
+// which is enough to be told of.
+__attribute__((noinline, cold)) uint64_t Reuse::covered_copy(Origin prior) const {
+  if (type_ == AccessType::kWrite) return 0;
+  const AsyncCopies::Completion done =
+      async_copies_->completion(prior.who >> 5 & 31, prior.who & 31, events_of(prior.what));
+  if (done.state != AsyncCopies::Completion::kAt) return 0;
+  return pack_covered({prior.who, pack_what(node_plus_one(prior.what) - 1, done.clock, 0)});
 }
 
 // A further lane on bytes that the same access has touched; returns what stays.
@@ -164,66 +121,73 @@ inline uint64_t Reuse::compare_same_instruction(uint64_t what, unsigned bytes) {
 }
 
 // Lanes side by side within one tile, entry by entry; equal neighbours are added up before they are counted.
-// True when all are described by the same *what afterwards.
-bool Reuse::row(Tile tile, unsigned offset, unsigned size_shift, unsigned lane, unsigned lanes,
-                uint64_t* what) {
+// True when all are described by *left afterwards, which is that of the first lane.
+template <bool kShared>
+bool Reuse::row(Tile tile, unsigned offset, unsigned size_shift, unsigned first, unsigned lanes,
+                Origin* left) {
   const Entries entries = shadow_->entries(tile, std::min(size_shift, 2u));
   const unsigned per_lane = (1u << size_shift) >> entries.shift;
   const unsigned unit = 1u << entries.shift;
-  Origin* entry = entries.first + (offset >> entries.shift);
+  Origin* const first_entry = entries.first + (offset >> entries.shift);
+  Origin* entry = first_entry;
   uint64_t last_what = ~uint64_t{0}, last_difference = 0;
-  uint64_t first_what = 0;
-  bool uniform = true;
-  const auto note = [&](uint64_t left) {
-    uniform &= first_what == 0 || first_what == left;
-    first_what = left;
+  uint64_t first_what = 0, first_behind = 0, differences = 0;
+  const auto note = [&](uint64_t what) {
+    if (first_what == 0) first_what = what;
+    differences |= what ^ first_what;
+  };
+  const auto note_behind = [&](const Origin* at, uint64_t behind) {
+    if (at == first_entry) first_behind = behind;
+    differences |= behind ^ first_behind;
   };
   Compared compared{};
   unsigned pending = 0;  // lanes with the same outcome
   const auto settle = [&] {
     if (pending == 0) return;
-    const uint32_t bytes = pending << size_shift;
-    edges_.add_lanes(compared.key, bytes, compared.unordered ? bytes : 0, pending);
-    if (compared.ordered) ordered_ += bytes;
+    count_lanes(compared, pending << size_shift, pending);
     pending = 0;
   };
-  for (const unsigned end = lane + lanes; lane < end; ++lane) {
+  for (unsigned lane = first; lane < first + lanes; ++lane) {
     const uint64_t who = who_ | lane;
     const Origin prior = entry[0];
     bool equal = true;
     for (unsigned i = 1; i < per_lane; ++i) equal &= entry[i].what == prior.what && entry[i].who == prior.who;
     if (equal) {
-      const uint64_t difference = prior.who ^ who;
+      const uint64_t difference = (prior.who ^ who) & kDiffers<kShared>;
       const bool same = prior.what == last_what && (prior.what & kAsync) == 0 &&
                         (prior.what == 0 || alike(difference, last_difference));
       if (!same) {
         settle();
-        compared = compare(prior, who);
+        compared = compare<kShared>(prior, who);
         note(compared.what);
         last_what = prior.what;
         last_difference = difference;
       }
       ++pending;
-      for (unsigned i = 0; i < per_lane; ++i) entry[i] = {who, compared.what};
+      const uint64_t behind = covered<kShared>(prior, compared, 1u << size_shift);
+      note_behind(entry, behind);
+      for (unsigned i = 0; i < per_lane; ++i) entry[i] = {who | behind, compared.what};
     } else {
       edges_.start_lane(lane);
       for (unsigned i = 0; i < per_lane; ++i) {
-        const Compared one = compare(entry[i], who);
-        edges_.add(one.key, unit, one.unordered ? unit : 0);
-        if (one.ordered) ordered_ += unit;
+        const Compared one = compare<kShared>(entry[i], who);
+        count(one, unit);
+        const uint64_t behind = covered<kShared>(entry[i], one, unit);
         note(one.what);
-        entry[i] = {who, one.what};
+        note_behind(entry + i, behind);
+        entry[i] = {who | behind, one.what};
       }
     }
     entry += per_lane;
   }
   settle();
-  *what = first_what;
-  return uniform;
+  *left = {who_ | first | first_behind, first_what};
+  return differences == 0;
 }
 
 // Lanes side by side. Of a tile that they cover evenly the one origin that is there, if there is one, says
 // all; tiles with the same outcome are added up before they are counted.
+template <bool kShared>
 void Reuse::run(uint64_t address, unsigned size_shift, unsigned lane, unsigned lanes) {
   const unsigned lanes_per_tile = kTileBytes >> size_shift;
   uint64_t last_what = ~uint64_t{0}, last_difference = 0;
@@ -231,9 +195,7 @@ void Reuse::run(uint64_t address, unsigned size_shift, unsigned lane, unsigned l
   unsigned pending = 0;
   const auto settle = [&] {
     if (pending == 0) return;
-    const uint32_t bytes = pending << size_shift;
-    edges_.add_lanes(compared.key, bytes, compared.unordered ? bytes : 0, pending);
-    if (compared.ordered) ordered_ += bytes;
+    count_lanes(compared, pending << size_shift, pending);
     pending = 0;
   };
   while (lanes != 0) {
@@ -245,7 +207,7 @@ void Reuse::run(uint64_t address, unsigned size_shift, unsigned lane, unsigned l
     const uint64_t who = who_ | lane;
     if (whole && state <= kTileEven16) {
       const Origin prior = state == kTileEmpty ? Origin{} : tile.origin();
-      const uint64_t difference = prior.who ^ who;
+      const uint64_t difference = (prior.who ^ who) & kDiffers<kShared>;
       // Within one warp the label depends on the lane, unless both accesses dealt the lanes out alike.
       const bool whole_tile = prior.what == 0 || difference >= 32 ||
                               (state == size_shift && (difference == 0 || partial_syncs_ == nullptr));
@@ -253,13 +215,13 @@ void Reuse::run(uint64_t address, unsigned size_shift, unsigned lane, unsigned l
       if (whole_tile && (prior.what & kAsync) == 0) {
         if (prior.what != last_what || (prior.what != 0 && !alike(difference, last_difference))) {
           settle();
-          compared = compare(prior, who);
+          compared = compare<kShared>(prior, who);
           last_what = prior.what;
           last_difference = difference;
         }
         pending += here;
         shadow_->describe_otherwise(tile.chunk);
-        tile.origin() = {who, compared.what};
+        tile.origin() = {who | covered<kShared>(prior, compared, here << size_shift), compared.what};
         tile.state() = static_cast<uint8_t>((tile.state() & kDirty) | size_shift);
         address += kTileBytes;
         lane += here;
@@ -267,9 +229,9 @@ void Reuse::run(uint64_t address, unsigned size_shift, unsigned lane, unsigned l
         continue;
       }
     }
-    uint64_t what;
-    const bool uniform = row(tile, offset, size_shift, lane, here, &what);
-    if (whole && uniform) shadow_->set_even(tile, static_cast<TileState>(size_shift), {who, what});
+    Origin left;
+    const bool uniform = row<kShared>(tile, offset, size_shift, lane, here, &left);
+    if (whole && uniform) shadow_->set_even(tile, static_cast<TileState>(size_shift), left);
     address += here << size_shift;
     lane += here;
     lanes -= here;
@@ -294,26 +256,30 @@ inline void Reuse::each_entry(uint64_t address, unsigned bytes, Visit visit) {
 }
 
 // One piece of one lane; `mark` is kMark where lanes may overlap.
+template <bool kShared>
 void Reuse::touch(uint64_t address, unsigned bytes, uint64_t who, uint64_t mark) {
   each_entry(address, bytes, [&](Origin& entry, unsigned unit) {
     if (entry.what & kMark) {
       edges_.add(same_instruction_, unit, 0);
-      entry = {who, compare_same_instruction(entry.what, unit) | mark};
+      entry = {who | (entry.who & ~kDiffers<kShared>), compare_same_instruction(entry.what, unit) | mark};
       return;
     }
-    const Compared compared = compare(entry, who);
-    edges_.add(compared.key, unit, compared.unordered ? unit : 0);
-    if (compared.ordered) ordered_ += unit;
-    entry = {who, compared.what | mark};
+    const Compared compared = compare<kShared>(entry, who);
+    count(compared, unit);
+    entry = {who | covered<kShared>(entry, compared, unit), compared.what | mark};
   });
 }
 
+template void Reuse::touch<false>(uint64_t address, unsigned bytes, uint64_t who, uint64_t mark);
+template void Reuse::touch<true>(uint64_t address, unsigned bytes, uint64_t who, uint64_t mark);
+
 // The other lanes of a broadcast, `who` the last of them. From the third lane on nothing changes any more.
+template <bool kShared>
 void Reuse::replace(uint64_t address, unsigned bytes, uint64_t who, unsigned others) {
   each_entry(address, bytes, [&](Origin& entry, unsigned unit) {
     uint64_t what = compare_same_instruction(entry.what, unit);
     if (others > 1) what = compare_same_instruction(what, unit);
-    entry = {who, what};
+    entry = {who | (entry.who & ~kDiffers<kShared>), what};
   });
 }
 
@@ -328,189 +294,33 @@ void Reuse::unmark(uint64_t address, unsigned bytes) {
   each_entry(address, bytes, [](Origin& entry, unsigned) { entry.what &= ~kMark; });
 }
 
+template <bool kShared>
 void Reuse::overlapping(const Access& access, uint32_t mask) {
   each_lane(mask, [&](unsigned lane) {
     edges_.start_lane(lane);
     each_piece(access, lane,
-               [&](uint64_t address, unsigned bytes) { touch(address, bytes, who_ | lane, kMark); });
+               [&](uint64_t address, unsigned bytes) { touch<kShared>(address, bytes, who_ | lane, kMark); });
   });
   each_lane(mask, [&](unsigned lane) {
     each_piece(access, lane, [&](uint64_t address, unsigned bytes) { unmark(address, bytes); });
   });
 }
 
-// What such lanes mostly find, nothing or another block's access, is told apart without branches that depend
-// on the data, and added up as long as the instruction stays the same; everything else takes the general way,
-// for which the access is made from its record again.
-template <unsigned kWords>
-size_t Reuse::singles(const Slice& slice, Places& places, size_t at, Shadow& shadow, EdgeTable& table) {
-  constexpr unsigned size = kWords * 4;
-  Launch& launch = slice.launch_of(places[at]);
-  const bool one_launch = slice.launch() != nullptr;
-  // With clusters another block may be near; nobody is far off then.
-  const unsigned near_bits = launch.geometry().clusters ? 63 : 10;
-  Access access;
-  bool made = false;
-  uint32_t node = 0;
-  uint64_t cold = 0, far = 0;
-  uint32_t far_key = 0;
-  const auto add = [&] {
-    if (far != 0) table.add(node, far_key, far * size, far, 0);
-    if (cold != 0) table.add(node, kColdKey, cold * size, cold, 0);
-    cold = far = 0;
-  };
-  const auto make = [&] {
-    if (!made) access = slice.access(places[at], launch);
-    made = true;
-  };
-  // For lanes of the access at hand that take the general way.
-  bool started = false;
-  uint64_t last_what = 0, last_difference = 0;
-  Compared compared{};
-  unsigned near = 0;  // lanes with the same outcome
-  const auto settle = [&] {
-    if (near == 0) return;
-    const uint32_t bytes = near * size;
-    edges_.add_lanes(compared.key, bytes, compared.unordered ? bytes : 0, near);
-    if (compared.ordered) ordered_ += bytes;
-    near = 0;
-  };
-  const auto begin = [&] {
-    if (started) return;
-    make();
-    start(access, shadow, table);
-    started = true;
-    last_what = ~uint64_t{0};
-  };
-  const auto leave = [&] {
-    made = false;
-    if (!started) return;
-    settle();
-    finish();
-    started = false;
-  };
-  places.check();
-  for (; at < places.size() && places[at].way() == Way::kSingles; ++at) {
-    const Share& share = places[at];
-    if (1u << share.size_shift() != size || (!one_launch && &slice.launch_of(share) != &launch)) break;
-    if (share.node() != node) {
-      add();
-      node = share.node();
-    }
-    Origin left = places.next_left();
-    if (share.stamp != 0) {
-      const Stamp& stamp = slice.stamps[share.stamp - 1];
-      left.what |= pack_clocks(stamp.clock, stamp.events);
-    }
-    for (uint32_t rest = share.lanes; rest != 0; rest &= rest - 1) {
-      const unsigned lane = static_cast<unsigned>(__builtin_ctz(rest));
-      const uint64_t who = left.who | lane;
-      Origin* entry = places.next();
-      if (__builtin_expect(entry == nullptr, 0)) {
-        make();
-        entry = shadow.words(access.lane_address(lane), kWords);
-      }
-      bool plain = entry != nullptr;
-      if (kWords != 1 && plain) plain = all_equal<kWords>(entry);
-      if (__builtin_expect(!plain, 0)) {
-        begin();
-        edges_.start_lane(lane);
-        touch(access.lane_address(lane), size, who, 0);
-        places.check();
-        continue;
-      }
-      const Origin prior = *entry;
-      const uint64_t is_cold = (prior.what - 1) >> 63;  // no marks are set between two accesses
-      const uint64_t met = is_cold - 1;                 // a mask
-      const uint64_t what = left.what | (prior.what & kHistory) | (met & (kSeveral | kOlder));
-      set_all<kWords>(entry, {who, what});
-      const uint64_t difference = prior.who ^ who;
-      const uint32_t key = edge_key(node_plus_one(prior.what), Label::kGrid);
-      const uint64_t is_near = ((difference >> near_bits) - 1) >> 63;
-      cold += is_cold;
-      far -= met;
-      // Not with && and ==, of which compilers make branches.
-      if (__builtin_expect((((key ^ far_key) | is_near) & met) == 0, 1)) continue;
-      --far;
-      if (is_near == 0) {
-        if (far != 0) table.add(node, far_key, far * size, far, 0);
-        far_key = key;
-        far = 1;
-        continue;
-      }
-      begin();
-      if (prior.what != last_what || (prior.what & kAsync) != 0 || !alike(difference, last_difference)) {
-        settle();
-        compared = compare(prior, who);
-        last_what = prior.what;
-        last_difference = difference;
-      }
-      ++near;
-      for (unsigned i = 0; i < kWords; ++i) entry[i].what = compared.what;
-    }
-    leave();
-  }
-  add();
-  return at;
-}
-
-size_t Reuse::apply_singles(const Slice& slice, Places& places, size_t at, Shadow& shadow, EdgeTable& table) {
-  switch (places[at].size_shift()) {
-    case 2:
-      return singles<1>(slice, places, at, shadow, table);
-    case 3:
-      return singles<2>(slice, places, at, shadow, table);
-    default:
-      return singles<4>(slice, places, at, shadow, table);
-  }
-}
-
-// Lanes here and there in memory that one block has for itself, each of so many words.
-template <unsigned kWords>
-void Reuse::scattered_near(const Access& access, uint32_t mask) {
-  constexpr unsigned size = kWords * 4;
-  uint64_t last_what = ~uint64_t{0}, last_difference = 0;
-  Compared compared{};
-  unsigned pending = 0;  // lanes with the same outcome
-  const auto settle = [&] {
-    if (pending == 0) return;
-    const uint32_t bytes = pending * size;
-    edges_.add_lanes(compared.key, bytes, compared.unordered ? bytes : 0, pending);
-    if (compared.ordered) ordered_ += bytes;
-    pending = 0;
-  };
-  each_address(access, mask, [&](unsigned lane, uint64_t address) __attribute__((always_inline)) {
-    const uint64_t who = who_ | lane;
-    Origin* const entry = shadow_->words(address, kWords);
-    bool plain = entry != nullptr;
-    if (kWords != 1 && plain) plain = all_equal<kWords>(entry);
-    if (__builtin_expect(!plain, 0)) {
-      edges_.start_lane(lane);
-      touch(address, size, who, 0);
-      return;
-    }
-    const Origin prior = *entry;
-    const uint64_t difference = prior.who ^ who;
-    if (prior.what != last_what || (prior.what & kAsync) != 0 ||
-        (prior.what != 0 && !alike(difference, last_difference))) {
-      settle();
-      compared = compare(prior, who);
-      last_what = prior.what;
-      last_difference = difference;
-    }
-    ++pending;
-    set_all<kWords>(entry, {who, compared.what});
-  });
-  settle();
-}
-
 void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable& table) {
   start(access, shadow, table);
+  if (access.space == Space::kShared)
+    apply_lanes<true>(access, mask);
+  else
+    apply_lanes<false>(access, mask);
+}
+
+template <bool kShared>
+void Reuse::apply_lanes(const Access& access, uint32_t mask) {
   const unsigned first = __builtin_ctz(mask);
   switch (access.layout) {
     case Layout::kRun:
       each_piece(access, first, [&](uint64_t address, unsigned) {
-        run(address, __builtin_ctz(access.size), first, __builtin_popcount(mask));
+        run<kShared>(address, __builtin_ctz(access.size), first, __builtin_popcount(mask));
       });
       return;
     case Layout::kBroadcast: {
@@ -518,15 +328,15 @@ void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable
       edges_.start_lane(first);
       // The lowest lane meets the old state, the highest is what stays.
       const uint64_t address = access.lane_address(first);
-      touch(address, access.size, who_ | first, 0);
+      touch<kShared>(address, access.size, who_ | first, 0);
       if (others != 0) {
         edges_.add_lanes(same_instruction_, others * access.size, 0, others);
-        replace(address, access.size, who_ | (31 - __builtin_clz(mask)), others);
+        replace<kShared>(address, access.size, who_ | (31 - __builtin_clz(mask)), others);
       }
       break;
     }
     case Layout::kDisjoint:
-      if (access.sizes == nullptr && access.size >= 4 && access.space == Space::kShared) {
+      if (kShared && access.sizes == nullptr && access.size >= 4) {
         if (access.size == 4)
           scattered_near<1>(access, mask);
         else if (access.size == 8)
@@ -538,11 +348,11 @@ void Reuse::apply(const Access& access, uint32_t mask, Shadow& shadow, EdgeTable
       each_lane(mask, [&](unsigned lane) {
         edges_.start_lane(lane);
         each_piece(access, lane,
-                   [&](uint64_t address, unsigned bytes) { touch(address, bytes, who_ | lane, 0); });
+                   [&](uint64_t address, unsigned bytes) { touch<kShared>(address, bytes, who_ | lane, 0); });
       });
       break;
     case Layout::kOverlapping:
-      overlapping(access, mask);
+      overlapping<kShared>(access, mask);
       break;
   }
   finish();
@@ -565,8 +375,8 @@ void Reuse::apply_split(const Access& access, uint32_t mask, Shadow& shadow, Edg
   each_lane(mask, [&](unsigned lane) {
     edges_.flush();
     edges_.start_lane(lane);
-    const bool parted =
-        each_part(lane, [&](uint64_t address, unsigned bytes) { touch(address, bytes, who_ | lane, kMark); });
+    const bool parted = each_part(
+        lane, [&](uint64_t address, unsigned bytes) { touch<false>(address, bytes, who_ | lane, kMark); });
     if (parted) edges_.flush_uncounted([&](uint32_t edge) { report(lane, edge); });
   });
   each_lane(mask, [&](unsigned lane) {

@@ -118,7 +118,7 @@ class Shadow {
   Shadow& operator=(const Shadow&) = delete;
 
   // The tile of an address, made when there is none.
-  Tile tile(uint64_t address) {
+  __attribute__((always_inline)) Tile tile(uint64_t address) {
     const uint64_t local = share_.local(address);
     return {chunk(key_of(local)), tile_of(local)};
   }
@@ -142,7 +142,7 @@ class Shadow {
 
   // The entries of `words` words from this address on, when the tile has, or can have at once, an entry a
   // word; otherwise null.
-  Origin* words(uint64_t address, unsigned words) {
+  __attribute__((always_inline)) Origin* words(uint64_t address, unsigned words) {
     const Tile tile = this->tile(address);
     const unsigned word = (address & (kTileBytes - 1)) / 4;
     if ((address & 3) != 0 || word + words > kWordsPerTile || tile.chunk->entries == nullptr) return nullptr;

@@ -248,6 +248,11 @@ void write_edge(Text* text, const Edge& edge) {
     text->number(edge.unordered).raw("}");
 }
 
+void write_hazard(Text* text, const HiddenHazard& hazard) {
+  text->raw("{\"node\":").number(hazard.node).raw(",\"origin\":").number(hazard.origin);
+  text->raw(",\"bytes\":").number(hazard.bytes).raw("}");
+}
+
 void write_barrier(Text* text, const Barrier& barrier, const Place& place, const Kept& functions) {
   text->raw("{\"function\":").number(functions[place.function]).raw(",\"pc\":").number(place.pc);
   text->raw(",\"kind\":").quoted(name(barrier.kind)).raw(",\"executions\":").number(barrier.executions);
@@ -349,7 +354,12 @@ std::string write_profile(const std::string& process_id, const std::string& proc
     text.raw(barrier ? ",\n" : "\n");
     write_barrier(&text, graph.barriers[barrier], references.barriers[barrier], references.functions);
   }
-  text.raw(graph.barriers_known ? "]}\n" : "}\n");
+  if (graph.barriers_known) text.raw("]");
+  for (size_t hazard = 0; hazard < graph.hidden_hazards.size(); ++hazard) {
+    text.raw(hazard ? ",\n" : ",\n\"hidden_hazards\":[\n");
+    write_hazard(&text, graph.hidden_hazards[hazard]);
+  }
+  text.raw(graph.hidden_hazards.empty() ? "}\n" : "]}\n");
   return text.take();
 }
 

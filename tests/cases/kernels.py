@@ -55,13 +55,13 @@ def accumulate(rounds: int) -> Kernel:
     return launch(block=(64, 1, 1)), records
 
 
-def two_words(*, barrier: bool) -> Kernel:
-    """One thread writes two shared words, all 128 threads read them; the other warps come first."""
+def two_words(*, barrier: bool, writer_first: bool = False) -> Kernel:
+    """One thread writes two shared words, all 128 threads read them, its own warp last or first."""
     warps = [Warp(warp=number) for number in range(4)]
     records = [warps[0].write(0x40, {0: 0}, space=SHARED), warps[0].write(0x50, {0: 4}, space=SHARED)]
     if barrier:
         records += [warp.barrier(0x58) for warp in warps]
-    for warp in reversed(warps):
+    for warp in warps if writer_first else reversed(warps):
         records.append(warp.read(0x60, lambda lane: 0, space=SHARED))
         records.append(warp.read(0x70, lambda lane: 4, space=SHARED))
     return launch(block=(128, 1, 1)), records

@@ -49,9 +49,10 @@ def test_the_accumulator_is_not_silent() -> None:
     assert finding.evidence["redundant_share"] == (rounds - 1) / rounds
 
 
+@pytest.mark.parametrize("writer_first", [False, True])
 @pytest.mark.parametrize("barrier", [False, True])
-def test_a_race_names_both_ends_and_the_scope(barrier: bool) -> None:
-    found = findings(kernels.two_words(barrier=barrier), "race-candidate")
+def test_a_race_names_both_ends_and_the_scope(barrier: bool, writer_first: bool) -> None:
+    found = findings(kernels.two_words(barrier=barrier, writer_first=writer_first), "race-candidate")
     ends = sorted(tuple(place.pc for place in finding.places) for finding in found)
     assert ends == ([] if barrier else [(0x60, 0x40), (0x70, 0x50)])
     assert {(finding.variant, finding.scope) for finding in found} <= {("RAW", "block")}

@@ -55,11 +55,12 @@ class Barrier:
 
 @dataclass
 class Graph:
-    """One launch. Edges are keyed by (node, origin or None for untracked, label)."""
+    """One launch. Edges are keyed by (node, origin or None for untracked, label), hazards by their ends."""
 
     nodes: dict[Key, Node] = field(default_factory=lambda: defaultdict(Node))
     edges: dict[tuple[Key, Key | None, Label], Edge] = field(default_factory=lambda: defaultdict(Edge))
     barriers: dict[tuple[int, str], Barrier] = field(default_factory=lambda: defaultdict(Barrier))
+    hidden_hazards: Counter[tuple[Key, Key]] = field(default_factory=Counter)
     accesses: Counter[Space] = field(default_factory=Counter)
     not_analysed: Counter[str] = field(default_factory=Counter)
     unknown_bytes: int = 0
@@ -85,6 +86,10 @@ class Graph:
             if key[0] == pc and (target and target[0]) == origin and name.name.lower() == label
         )
         return found
+
+    def hidden(self) -> dict[tuple[int, int], int]:
+        """Return the bytes of the hidden hazards by the PCs of the later and the earlier access."""
+        return {(key[0], origin[0]): count for (key, origin), count in self.hidden_hazards.items()}
 
     def bytes_by_label(self) -> dict[str, int]:
         """Return the bytes of all edges by label."""
@@ -134,6 +139,8 @@ def graph_of(profile: LaunchProfile) -> Graph:
     for edge, (node_index, _, label) in zip(profile.edges, order, strict=True):
         origin = None if edge.origin is None else keys[edge.origin]
         graph.edges[keys[node_index], origin, label] = Edge(edge.bytes, edge.count, edge.unordered)
+    for hazard in profile.hidden_hazards:
+        graph.hidden_hazards[keys[hazard.node], keys[hazard.origin]] = hazard.bytes
     assert profile.barriers is not None, "this engine knows the barriers"
     sites = [(launch.functions[each.function].offset + each.pc, each.kind) for each in profile.barriers]
     kinds = ("block", "warp", "cluster", "mbarrier")
@@ -163,7 +170,7 @@ def differences(found: Graph, right: Graph) -> list[str]:
         barrier, its = found.barriers.get(site), right.barriers.get(site)
         if barrier != its:
             told.append(f"barrier {site}: {barrier}, not {its}")
-    for what in ("accesses", "not_analysed", "unknown_bytes"):
+    for what in ("hidden_hazards", "accesses", "not_analysed", "unknown_bytes"):
         if getattr(found, what) != getattr(right, what):
             told.append(f"{what}: {getattr(found, what)}, not {getattr(right, what)}")
     return told

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cuvein.vocabulary import AccessType, Instruction, Label, RecordFlag, RecordKind, Space
@@ -34,6 +34,7 @@ class Touch:
     clock: int
     warp_barriers: int
     copy: Copy | None
+    covered: Touch | None = None  # an earlier access that a later one may race with, see _covered
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,7 @@ class Model:
         ]
         clocks = self._clocks(record.block)
         touched: dict[Byte, int] = {}
+        covered: dict[Byte, Touch | None] = {}
         for lane, start, size in lanes:
             edges_of_lane = set()
             for address in range(start, start + size):
@@ -135,11 +137,16 @@ class Model:
                 edge = self.graph.edges[name]
                 edge.bytes += 1
                 edges_of_lane.add(name)
-                if prior is not None and byte not in touched and _may_race(name[2], record, prior):
-                    ordered = _ordered(
-                        name[2], record, lane, prior, clocks, copies=self._copies[record.block]
-                    )
-                    edge.unordered = (edge.unordered or 0) + (not ordered)
+                if prior is not None and byte not in touched:
+                    shown = None
+                    if _may_race(name[2], record, prior):
+                        ordered = _ordered(
+                            name[2], record, lane, prior, clocks, copies=self._copies[record.block]
+                        )
+                        edge.unordered = (edge.unordered or 0) + (not ordered)
+                        shown = prior.node if not ordered and name[2] == Label.BLOCK else None
+                    self._hidden_hazard(key, record, prior.covered, clocks, shown=shown)
+                    covered[byte] = self._covered(record, prior, clocks)
                 if byte not in self._ever:
                     self._ever.add(byte)
                     self.distinct_bytes[record.space] += 1
@@ -160,8 +167,44 @@ class Model:
                 clock=clocks.warp[record.warp],
                 warp_barriers=len(clocks.warp_barriers[record.warp]),
                 copy=issued.get(lane),
+                covered=covered.get(byte),
             )
         self._describe(record, key, lanes)
+
+    def _hidden_hazard(
+        self, key: Key, record: Record, earlier: Touch | None, clocks: BlockClocks, *, shown: Key | None
+    ) -> None:
+        """Count a byte that races with the access which the most recent one covers.
+
+        ``shown`` is the node with which the byte's edge says that it races: once is enough.
+        """
+        if earlier is None or earlier.warp == record.warp or earlier.node == shown:
+            return
+        if not _conflict(record.type, earlier):
+            return
+        if earlier.clock >= clocks.warp[record.warp]:
+            self.graph.hidden_hazards[key, earlier.node] += 1
+
+    def _covered(self, record: Record, prior: Touch, clocks: BlockClocks) -> Touch | None:
+        """Choose which of two earlier accesses a later one may race with when it meets only this one.
+
+        A write has met whatever came before it, so nothing is hidden behind it. Behind a read or an atomic it
+        is the most recent access, unless that is of the same type and the one which it covers is not ordered
+        before this one and of more use: it is of another type, or the most recent one is of this warp.
+        """
+        if record.space != Space.SHARED or record.type == AccessType.WRITE:
+            return None
+        if prior.copy is not None:
+            # The copy writes when it is waited for; one that was not races with this access already.
+            if self._copies[record.block].unknown or prior.copy.done is None:
+                return None
+            return replace(prior, clock=prior.copy.done[0], covered=None)
+        if prior.node[2] != record.type:
+            return prior
+        before = prior.covered
+        if before is None or before.clock < clocks.warp[record.warp]:
+            return prior
+        return before if before.node[2] != record.type or prior.warp == record.warp else prior
 
     def _order(self, byte: Byte, record: Record, lane: int, clocks: BlockClocks) -> None:
         """Credit the last barrier of the block if it separates the lane from an earlier access that matters.
@@ -302,7 +345,12 @@ def _may_race(label: Label, record: Record, prior: Touch) -> bool:
         return prior.copy is not None
     if label not in {Label.WARP_DIFF_INST, Label.BLOCK}:
         return False
-    return record.type != prior.node[2] or record.type == AccessType.WRITE
+    return _conflict(record.type, prior)
+
+
+def _conflict(type: AccessType, prior: Touch) -> bool:  # noqa: A002
+    """Say whether the order of the two matters: not both reads, not both atomics."""
+    return type != prior.node[2] or type == AccessType.WRITE
 
 
 def _copies_into_shared(record: Record) -> bool:

@@ -72,7 +72,7 @@ def test_the_engine_agrees_with_the_model(
         distinct = {space.name.lower(): model.distinct_bytes[space] for space in Space}
         assert violations(first, distinct) == []
         for other in by_workers[1:]:
-            for what in ("nodes", "edges", "barriers"):
+            for what in ("nodes", "edges", "barriers", "hidden_hazards"):
                 assert getattr(other[sequence], what) == getattr(first, what)
 
 
@@ -86,7 +86,7 @@ def test_a_replayed_trace_gives_the_same_graphs(
         again = engine.replayed(stream.launches, stream.records, workers, form, Path(folder) / "trace")
     assert again.keys() == straight.keys()
     for sequence, profile in straight.items():
-        for what in ("launch", "coverage", "nodes", "edges", "barriers"):
+        for what in ("launch", "coverage", "nodes", "edges", "barriers", "hidden_hazards"):
             assert getattr(again[sequence], what) == getattr(profile, what)
 
 

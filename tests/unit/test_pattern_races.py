@@ -6,6 +6,7 @@ import pytest
 
 from cuvein.findings.baseline import fingerprint
 from cuvein.patterns import Effect, Severity, Thresholds
+from cuvein.profile.model import HiddenHazard
 from unit.profiles.maker import Maker
 
 BYTES = 16 * 32 * 4
@@ -98,6 +99,35 @@ def test_tile_loop_without_its_trailing_barrier():
     (finding,) = maker.findings("race-candidate")
     assert finding.variant == "WAR"
     assert [place.node for place in finding.places] == [store, load]
+
+
+def test_a_hazard_that_no_edge_shows():
+    """One thread writes and reads its word, then the other warps read it: all edges are in order."""
+    maker = Maker(block=(128, 1, 1))
+    store = maker.node("write", "shared", executions=1, lanes=1, words=1, wavefronts=1, ideal=1)
+    load = maker.node("read", "shared", executions=4, lanes=1, words=1, wavefronts=1, ideal=1)
+    maker.edge(load, store, "thread", 4, None)
+    maker.edge(load, load, "block")
+    assert maker.findings("race-candidate") == []
+    maker.hidden_hazards.append(HiddenHazard(load, store, 12))
+    (finding,) = maker.findings("race-candidate")
+    assert (finding.variant, finding.scope) == ("RAW", "block")
+    assert [place.node for place in finding.places] == [load, store]
+    assert finding.summary == (
+        "RAW inside the block: no barrier orders 12 bytes that others accessed in between; needs "
+        "__syncthreads()."
+    )
+    assert maker.findings("race-candidate", Thresholds(race_bytes=12)) == []
+
+
+def test_a_hidden_hazard_adds_to_what_the_edges_show():
+    maker = pair("read", "write", "warp_diff_inst", unordered=64)
+    maker.hidden_hazards.append(HiddenHazard(1, 0, 2048))
+    (finding,) = maker.findings("race-candidate")
+    assert finding.scope == "block"
+    assert finding.evidence["unordered_bytes"] == 64 + 2048
+    assert finding.evidence["unordered_hidden_bytes"] == 2048
+    assert "64 bytes of 2.0 KiB and 2.0 KiB that others accessed in between" in finding.summary
 
 
 def test_threshold_is_exceeded_not_met():

@@ -38,6 +38,11 @@ def test_a_good_profile_violates_nothing() -> None:
         (("edges", 3, "origin"), 3, "ends at node 3, but there are 3 nodes"),
         (("edges", 0, "origin"), 0, "a cold edge of node 0 has an origin"),
         (("edges", 3, "origin"), None, "a block edge of node 2 has no origin"),
+        (
+            ("hidden_hazards",),
+            [{"node": 2, "origin": 3, "bytes": 4}],
+            "a hidden hazard lies between node 2 and node 3, but there are 3 nodes",
+        ),
     ],
 )
 def test_dangling_references(path: tuple[str | int, ...], to: Any, sentence: str) -> None:
@@ -88,6 +93,23 @@ def test_dangling_references(path: tuple[str | int, ...], to: Any, sentence: str
 def test_arithmetic(path: tuple[str | int, ...], to: Any, sentence: str) -> None:
     faults = violations(changed(*path, to=to))
     assert any(sentence in fault for fault in faults), faults
+
+
+@pytest.mark.parametrize(
+    ("hazards", "sentence"),
+    [
+        ([(2, 1, 4)], None),
+        ([(2, 0, 4)], "is not in shared memory"),
+        ([(2, 2, 4)], "lies between two reads"),
+        ([(2, 1, 513)], "holds 513 bytes, the node accessed 512"),
+        ([(2, 1, 4), (1, 2, 4)], "not in the order of their nodes"),
+        ([(2, 1, 4), (2, 1, 4)], "not in the order of their nodes"),
+    ],
+)
+def test_hidden_hazards(hazards: list[tuple[int, int, int]], sentence: str | None) -> None:
+    listed = [dict(zip(("node", "origin", "bytes"), hazard, strict=True)) for hazard in hazards]
+    found = violations(changed("hidden_hazards", to=listed))
+    assert found == [] if sentence is None else [fault for fault in found if sentence in fault]
 
 
 def test_cluster_labels_need_clusters() -> None:

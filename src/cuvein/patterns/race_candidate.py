@@ -1,6 +1,7 @@
 """Race candidates: two threads touch a byte, one writes, and no barrier in between.
 
-An asynchronous copy is like another thread: who reads its bytes has to wait for it.
+An asynchronous copy is like another thread: who reads its bytes has to wait for it. A pair may have unordered
+edges, hazards that no edge shows because other accesses lie in between, or both.
 """
 
 from __future__ import annotations
@@ -51,18 +52,27 @@ def _find(graph: Graph, thresholds: Thresholds) -> Iterator[Detection]:
     for edge in graph.edges:
         if edge.unordered and edge.origin is not None and edge.label in _SCOPE:
             pairs.setdefault((edge.node, edge.origin), []).append(edge)
+    hazards = {(hazard.node, hazard.origin): hazard.bytes for hazard in graph.profile.hidden_hazards}
+    for pair in hazards:
+        pairs.setdefault(pair, [])
     for (later, earlier), edges in pairs.items():
         node, origin = graph.node(later), graph.node(earlier)
-        unordered = sum(edge.unordered or 0 for edge in edges)
+        hidden = hazards.get((later, earlier), 0)
+        unordered = sum(edge.unordered or 0 for edge in edges) + hidden
         if unordered <= thresholds.race_bytes or (
             node.type == origin.type and node.type in ("read", "atomic")
         ):
             continue
         kind = direction(node, origin)
-        scope = _SCOPE[max(edges, key=lambda edge: index_of(edge.label)).label]
+        labels = [edge.label for edge in edges]
+        if hidden:
+            labels.append("block")
+        scope = _SCOPE[max(labels, key=index_of)]
         yield Detection(
             [(node, Totals())] if later == earlier else [(node, Totals()), (origin, Totals())],
-            partial(_describe, edges, kind, scope, copied=origin.asynchronous and origin.type == "write"),
+            partial(
+                _describe, edges, hidden, kind, scope, copied=origin.asynchronous and origin.type == "write"
+            ),
             # The same two instructions may race in both directions; the later one comes first.
             variant=kind,
             scope=scope,
@@ -71,21 +81,25 @@ def _find(graph: Graph, thresholds: Thresholds) -> Iterator[Detection]:
         )
 
 
-def _describe(edges: list[Edge], kind: str, scope: str, *, copied: bool) -> Description:
+def _describe(edges: list[Edge], hidden: int, kind: str, scope: str, *, copied: bool) -> Description:
     unordered, together = sum(edge.unordered or 0 for edge in edges), sum(edge.bytes for edge in edges)
+    amounts = [f"{amount(unordered)} of {amount(together)}"] if edges else []
+    if hidden:
+        amounts.append(f"{amount(hidden)} that others accessed in between")
     needs = _NEEDS[scope]
     what = "no wait orders" if scope == "thread" else "no barrier orders"
     if copied and scope != "thread":
         needs = f"{_NEEDS['thread']}, then {needs}"
         what = "no wait and barrier order"
     return Description(
-        f"{kind} inside the {scope}: {what} {amount(unordered)} of {amount(together)}; needs {needs}.",
+        f"{kind} inside the {scope}: {what} {' and '.join(amounts)}; needs {needs}.",
         {
             "direction": kind,
             "scope": scope,
-            "unordered_bytes": unordered,
-            "pair_bytes": together,
+            "unordered_bytes": unordered + hidden,
+            "pair_bytes": together + hidden,
             **{f"unordered_{edge.label}_bytes": edge.unordered or 0 for edge in edges},
+            **({"unordered_hidden_bytes": hidden} if hidden else {}),
         },
     )
 

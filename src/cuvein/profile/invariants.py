@@ -112,6 +112,7 @@ def violations(profile: LaunchProfile, distinct_bytes: Mapping[str, int] | None 
         faults.extend(_node_faults(node, out[node.id]))
     for edge in profile.edges:
         faults.extend(_edge_faults(profile, edge))
+    faults.extend(_hazard_faults(profile))
     faults.extend(_barrier_faults(profile))
     faults.extend(_coverage_faults(profile))
     if distinct_bytes is not None:
@@ -144,6 +145,13 @@ def _dangling(profile: LaunchProfile) -> Iterator[str]:
         if (edge.origin is None) != (edge.label == "cold"):
             has = "no" if edge.origin is None else "an"
             yield f"a {edge.label} edge of node {edge.node} has {has} origin"
+
+    for hazard in profile.hidden_hazards:
+        if max(hazard.node, hazard.origin) >= count:
+            yield (
+                f"a hidden hazard lies between node {hazard.node} and node {hazard.origin}, but there are "
+                f"{count} nodes"
+            )
 
 
 def _dangling_sites(profile: LaunchProfile) -> Iterator[str]:
@@ -250,6 +258,21 @@ def _edge_faults(profile: LaunchProfile, edge: Edge) -> Iterator[str]:
             yield f"{name} states unordered bytes between two {node.type}s"
         if edge.unordered > edge.bytes:
             yield f"{name} has {edge.bytes} bytes, {edge.unordered} of them unordered"
+
+
+def _hazard_faults(profile: LaunchProfile) -> Iterator[str]:
+    for hazard in profile.hidden_hazards:
+        node, origin = profile.nodes[hazard.node], profile.nodes[hazard.origin]
+        name = f"the hidden hazard of node {hazard.node} with node {hazard.origin}"
+        if {node.space, origin.space} != {"shared"}:
+            yield f"{name} is not in shared memory"
+        if node.type == origin.type and node.type != "write":
+            yield f"{name} lies between two {node.type}s"
+        if hazard.bytes > node.bytes:
+            yield f"{name} holds {hazard.bytes} bytes, the node accessed {node.bytes}"
+    keys = [(hazard.node, hazard.origin) for hazard in profile.hidden_hazards]
+    if keys != sorted(set(keys)):
+        yield "the hidden hazards are not in the order of their nodes, each pair once"
 
 
 def _barrier_faults(profile: LaunchProfile) -> Iterator[str]:

@@ -25,6 +25,7 @@ __all__ = [
     "Device",
     "Edge",
     "Function",
+    "HiddenHazard",
     "Histogram",
     "HostFrame",
     "HostModule",
@@ -289,11 +290,24 @@ class Barrier(msgspec.Struct, forbid_unknown_fields=True, frozen=True, gc=False)
     ordered_bytes: Count | None = None
 
 
+class HiddenHazard(msgspec.Struct, forbid_unknown_fields=True, frozen=True, gc=False):
+    """A hazard that no edge shows: other accesses to the bytes lie between the two.
+
+    ``node`` touched ``bytes`` of shared memory although no block barrier had separated it from ``origin``,
+    an access of another warp of the block; one of the two writes.
+    """
+
+    node: Count
+    origin: Count
+    bytes: Positive
+
+
 class LaunchProfile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The profile of one launch.
 
     ``incomplete`` is ``None``, or one sentence that says what is missing. ``barriers`` is ``None`` when the
-    engine does not know them.
+    engine does not know them. ``hidden_hazards`` is not written when there are none; only the host engine
+    looks for them.
     """
 
     format: Literal["cuvein launch profile"]
@@ -307,6 +321,7 @@ class LaunchProfile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     nodes: list[Node]
     edges: list[Edge]
     barriers: list[Barrier] | None = None
+    hidden_hazards: list[HiddenHazard] = msgspec.field(default_factory=list)
 
 
 class KernelSeen(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -19,6 +19,7 @@ from cuvein.profile.model import (
     Device,
     Edge,
     Function,
+    HiddenHazard,
     Kernel,
     Launch,
     LaunchProfile,
@@ -43,6 +44,7 @@ class Maker:
         self.nodes: list[dict] = []
         self.edges: list[Edge] = []
         self.barriers: list[Barrier] = []
+        self.hidden_hazards: list[HiddenHazard] = []
         self.incomplete: str | None = None
 
     def node(
@@ -157,6 +159,7 @@ class Maker:
             nodes=[Node(**node) for node in self.nodes],
             edges=sorted(self.edges, key=lambda e: (e.node, -1 if e.origin is None else e.origin, e.label)),
             barriers=self.barriers,
+            hidden_hazards=self.hidden_hazards,
         )
         # A profile no engine could have made proves nothing.
         assert violations(profile) == []
