@@ -8,6 +8,7 @@ has drawn the next frame, the median and the largest of 15 each, on a graph of 1
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import json
 import os
@@ -42,6 +43,10 @@ STEP = """name => new Promise(done => {
 
 
 def main() -> None:
+    """Print the times."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     chromium = shutil.which("chromium")
     if chromium is None:
         sys.exit("This needs chromium: apt-get install chromium")

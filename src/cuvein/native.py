@@ -12,6 +12,8 @@ import enum
 import functools
 import json
 import os
+import signal
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -251,7 +253,7 @@ def replay(
         except BaseException as problem:  # must not unwind through C; raised again below
             raised.append(problem)
             return 1
-        return 0
+        return len(interrupts)
 
     def progress(_user: int | None, done: int, total: int) -> int:
         try:
@@ -260,14 +262,36 @@ def replay(
         except BaseException as problem:
             raised.append(problem)
             return 1
-        return 0
+        return len(interrupts)
 
-    status = _function("replay")(
-        _path(path), workers, _ProfileCallback(profile), _ProgressCallback(progress), None
-    )
+    with _deferred_interrupts() as interrupts:
+        status = _function("replay")(
+            _path(path), workers, _ProfileCallback(profile), _ProgressCallback(progress), None
+        )
     if raised:
         raise raised[0]
     _check(status)
+
+
+@contextlib.contextmanager
+def _deferred_interrupts() -> Iterator[list[int]]:
+    """Note what Ctrl-C sends, and act on it at the end.
+
+    A callback from C may be interrupted before its first line, where nothing can catch what is raised.
+    """
+    noted: list[int] = []
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT) if main else None
+    if not callable(before):
+        yield noted
+        return
+    signal.signal(signal.SIGINT, lambda number, _: noted.append(number))
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if noted:
+        before(signal.SIGINT, None)
 
 
 class _Handle:

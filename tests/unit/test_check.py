@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import json
+import os
 import sys
 import weakref
 from typing import TYPE_CHECKING
@@ -367,6 +368,29 @@ def test_missing_path(tmp_path, run):
     status, _, err = run("check", tmp_path / "nowhere")
     assert status == 123
     assert "does not exist" in one_sentence(err)
+
+
+@pytest.mark.parametrize("option", ["--rules", "--baseline"])
+def test_file_without_an_end(option, tmp_path, run):
+    status, _, err = run("check", write(tmp_path, kernel()), option, "/dev/zero")
+    assert status == (2 if option == "--rules" else 123)
+    assert "/dev/zero cannot be read: it holds more than 67,108,864 bytes" in one_sentence(err)
+
+
+def test_rules_may_come_from_a_pipe(tmp_path, run):
+    reading, writing = os.pipe()
+    os.write(writing, b'fail-on = ["never"]\r\n')
+    os.close(writing)
+    status, _, _ = run("check", write(tmp_path, kernel()), "--rules", f"/dev/fd/{reading}")
+    os.close(reading)
+    assert status == 0
+
+
+def test_copied_profile_counts_once(tmp_path, run):
+    folder = write(tmp_path, kernel())
+    (folder / "launch-000001-copy.json").write_bytes((folder / "launch-000001.json").read_bytes())
+    _, once, _ = run("check", folder / "launch-000001.json")
+    assert run("check", folder)[1] == once
 
 
 def test_truncated_profile(tmp_path, run):

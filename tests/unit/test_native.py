@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 
-from cuvein import __version__
+from cuvein import __version__, native
 from cuvein.native import (
     DamagedError,
     Engine,
@@ -24,6 +26,9 @@ from cuvein.profile import LaunchProfile, decode, violations
 from cuvein.profile.model import Function, Launch
 from cuvein.trace import Recorder, TraceWriter, make_launch, make_process, write
 from cuvein.vocabulary import AccessType, Instruction, Space
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 BASE = 0x7F1234560000
 PROCESS = msgspec.json.encode(make_process("here-1"))
@@ -217,6 +222,31 @@ def test_what_a_callback_raises_ends_the_replay_and_comes_through(tmp_path: Path
 
     with pytest.raises(ValueError, match="from the callback"):
         replay(path, seen.append, on_progress=bad)
+
+
+@pytest.mark.parametrize("callback", ["progress", "profile"])
+def test_an_interrupt_before_a_callback_s_first_line_is_not_lost(tmp_path: Path, callback: str) -> None:
+    path = tmp_path / "t"
+    write(path, [(make_launch(n), small(n)) for n in (1, 2, 3)])
+    seen: list[bytes] = []
+
+    def interrupt(frame: FrameType, event: str, _: object) -> None:
+        if (
+            event == "call"
+            and frame.f_code.co_name == callback
+            and frame.f_code.co_filename == native.__file__
+        ):
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    sys.settrace(interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            replay(path, seen.append, on_progress=lambda _done, _total: None)
+    finally:
+        sys.settrace(None)
+    assert len(seen) <= 1
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_launches_cut_off_by_damage_are_delivered_as_incomplete(tmp_path: Path) -> None:

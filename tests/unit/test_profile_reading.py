@@ -139,7 +139,8 @@ def test_a_folder_is_read_with_its_process_folders_in_order(tmp_path: Path) -> N
         folder = tmp_path / process
         folder.mkdir(exist_ok=True)
         launch = msgspec.structs.replace(PROFILE.launch, sequence=sequence)
-        write(msgspec.structs.replace(PROFILE, launch=launch), folder / f"launch-{sequence:06}.json")
+        profile = msgspec.structs.replace(PROFILE, id=f"host-1-2-{sequence}", launch=launch)
+        write(profile, folder / f"launch-{sequence:06}.json")
         write_process(SUMMARY, folder / "process.json")
     (tmp_path / "process-9" / "modules").mkdir()
     (tmp_path / "process-9" / "modules" / "ab.cubin").write_bytes(b"\x7fELF")
@@ -153,6 +154,15 @@ def test_a_folder_is_read_with_its_process_folders_in_order(tmp_path: Path) -> N
     ]
     assert [profile.launch.sequence for profile in read_all(tmp_path)] == [2, 10, 1_000_000, 1]
     assert [profile.launch.sequence for profile in read_all(tmp_path / "process-9")] == [2, 10, 1_000_000]
+
+
+def test_a_copy_under_another_name_is_the_same_launch(tmp_path: Path) -> None:
+    other = msgspec.structs.replace(PROFILE, id="host-1-2-2")
+    for name, profile in (("1", PROFILE), ("1-copy", PROFILE), ("2", other)):
+        write(profile, tmp_path / f"launch-{name}.json")
+    assert [profile.id for profile in read_all(tmp_path)] == [PROFILE.id, other.id]
+    files = [tmp_path / "launch-1-copy.json", tmp_path / "launch-1.json"]
+    assert list(read_all(*files)) == [PROFILE]
 
 
 def test_a_bad_profile_in_a_folder_is_named(tmp_path: Path) -> None:

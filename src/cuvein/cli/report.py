@@ -16,7 +16,7 @@ from cuvein.cli.views import View, view
 from cuvein.collect.errors import CuveinError, Status
 from cuvein.findings.locating import LinesBeside
 from cuvein.profile.model import LaunchProfile
-from cuvein.profile.reading import read
+from cuvein.profile.reading import read_all
 from cuvein.report import Report
 from cuvein.report.by_finding import FindingDocument, FindingReport
 from cuvein.report.document import DocumentReport
@@ -137,8 +137,7 @@ def _chosen(
 ) -> Iterator[LaunchProfile]:
     seen: dict[str, None] = {}
     count = 0
-    for file in files:
-        profile = read(file)
+    for profile in read_all(*files):
         name = profile.launch.kernel
         seen[f"{profile.launch.sequence}: {name.name}"] = None
         if launches and profile.launch.sequence not in launches:

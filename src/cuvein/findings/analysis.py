@@ -250,9 +250,8 @@ def analyse(
     """
     analysis = Analysis(thresholds, patterns, locate)
     with collection_paused():
-        for path in [paths] if isinstance(paths, (str, Path)) else paths:
-            for graph in stream(path):
-                analysis.add(graph)
+        for graph in stream(*([paths] if isinstance(paths, (str, Path)) else paths)):
+            analysis.add(graph)
     return analysis.report()
 
 

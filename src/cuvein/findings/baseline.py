@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
+from cuvein.findings.files import read_bytes
 from cuvein.findings.names import bare, without_parameters
 from cuvein.patterns import Effect, Severity
 
@@ -128,7 +129,7 @@ def read_baseline(path: Path) -> Baseline:
         sentence.
     """
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except OSError as error:
         raise BaselineError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from None
     try:

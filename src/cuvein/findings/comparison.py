@@ -58,10 +58,9 @@ def read_run(
     """
     analysis, combiner = Analysis(thresholds, locate=locate), Combiner(locate)
     with collection_paused():
-        for path in paths:
-            for graph in stream(path):
-                analysis.add(graph)
-                combiner.add(graph)
+        for graph in stream(*paths):
+            analysis.add(graph)
+            combiner.add(graph)
     return Run(combiner.kernels, analysis.report())
 
 

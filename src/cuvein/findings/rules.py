@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from cuvein.findings.files import read_bytes
 from cuvein.patterns import PATTERNS, Severity, Thresholds, pattern_named
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def read_rules(path: Path | None, fail_on: Iterable[str] = (), thresholds: Itera
 
 def _read(path: Path) -> _File:
     try:
-        document: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        document: dict[str, Any] = tomllib.loads(read_bytes(path).decode().replace("\r\n", "\n"))
     except OSError as error:
         raise RulesError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from None
     except UnicodeDecodeError:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cuvein.graph.graph import Graph
 from cuvein.profile.errors import ProfileReadError
-from cuvein.profile.reading import find, read
+from cuvein.profile.reading import find, read, read_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,13 +34,12 @@ def load(path: Path | str) -> Graph:
     return Graph(read(paths[0]))
 
 
-def stream(path: Path | str) -> Iterator[Graph]:
-    """Yield the graphs of one launch profile, or of all below a folder, by process and launch.
+def stream(*paths: Path | str) -> Iterator[Graph]:
+    """Yield the graphs of launch profiles, or of all below folders, by process and launch; each launch once.
 
     Raises
     ------
     cuvein.profile.ProfileReadError
         If there is no profile, before the first graph; if a profile cannot be read, when its turn comes.
     """
-    paths = find(path)
-    return (Graph(read(each)) for each in paths)
+    return (Graph(profile) for profile in read_all(*paths))

@@ -108,10 +108,21 @@ def find(path: Path | str) -> list[Path]:
     return [path]
 
 
-def read_all(path: Path | str) -> Iterator[LaunchProfile]:
-    """Read the launch profiles that ``path`` stands for (see :func:`find`), up to the first bad one."""
-    for file in find(path):
-        yield read(file)
+def read_all(*paths: Path | str) -> Iterator[LaunchProfile]:
+    """Read the launch profiles that paths stand for (see :func:`find`), up to the first bad one.
+
+    A launch comes once: of profiles with the same ``id``, copies under another name, the first.
+    """
+    return _each_launch([file for path in paths for file in find(path)])
+
+
+def _each_launch(files: list[Path]) -> Iterator[LaunchProfile]:
+    seen = set()
+    for file in files:
+        profile = read(file)
+        if profile.id not in seen:
+            seen.add(profile.id)
+            yield profile
 
 
 def _decode(data: bytes, name: str, expected: str, document: type[_Document]) -> _Document:
