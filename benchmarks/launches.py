@@ -118,65 +118,71 @@ def main() -> int:
     built = build.compile_all(sources, ROOT, ROOT / "build" / "gpu" / "programs", gpu.architecture)
     folder = Path(tempfile.mkdtemp(prefix="cuvein-launches-"))
     file = folder / "numbers"
+    document: dict[str, Any] = {
+        "format": "cuvein launches",
+        "version": 1,
+        **describe(),
+        "repetitions": options.repetitions,
+    }
+
+    def add(name: str, what: str, command: list[str], ways: dict[str, list[str] | None]) -> None:
+        document[name] = {
+            "what": what,
+            "command": " ".join([Path(command[0]).name, *command[1:]]).replace(str(file), "FILE"),
+            "ways": compare(
+                command, file, ways, 1 if name == "operators" else options.repetitions, folder / "out"
+            ),
+        }
+        print(name, json.dumps(document[name]["ways"]), flush=True)
+        # What is there is kept if something later fails.
+        options.output.parent.mkdir(parents=True, exist_ok=True)
+        options.output.write_text(json.dumps(document, indent=1) + "\n")
+
     engines: dict[str, list[str] | None] = {
         "plain": None,
         "gpu": ["--engine", "gpu"],
         "host": ["--engine", "host"],
     }
-    launches = compare(
+    add(
+        "launches",
+        "times: wall time over that of the plain program; numbers: milliseconds of all launches; MiB of "
+        "device memory more than before, after a tenth and after all",
         [str(built["many_launches"]), str(file), str(options.count)],
-        file,
         {**engines, "gpu, merged": ["--engine", "gpu", "--merge-launches"]},
-        options.repetitions,
-        folder / "out",
     )
-    unselected = compare(
+    add(
+        "tiny",
+        "numbers: microseconds of the first launch, MiB of device memory that came with it; microseconds of "
+        "a launch on the GPU's clock alone, in a row; until the host may go on, until all are done, each "
+        "waited for",
+        [str(built["tiny_launches"])],
+        engines,
+    )
+    add(
+        "unselected",
+        "numbers: milliseconds of a kernel that is not profiled, another one of its module is",
         [str(built["unselected"]), str(file)],
-        file,
         {"plain": None, "gpu": ["--engine", "gpu", "--kernel-name", "^light"]},
-        options.repetitions,
-        folder / "out",
     )
-    overlap = compare([str(built["overlap"]), "8"], file, engines, options.repetitions, folder / "out")
-    tiny = compare([str(built["tiny_launches"])], file, engines, options.repetitions, folder / "out")
-    blocks = compare([str(built["many_blocks"])], file, engines, options.repetitions, folder / "out")
-    sort = {}
+    add(
+        "overlap", "eight kernels at once, each in a stream of its own", [str(built["overlap"]), "8"], engines
+    )
+    add(
+        "many blocks",
+        "one launch of 22 million blocks of one warp that works",
+        [str(built["many_blocks"])],
+        engines,
+    )
     if importlib.util.find_spec("torch"):
         operators = [sys.executable, str(ROOT / "benchmarks" / "operators.py"), "--size", "usual"]
-        command = [*operators, "--times", "2", "--seconds", str(file), *SORT]
-        sort = compare(command, file, {"gpu": ["--engine", "gpu"]}, 1, folder / "out")
+        add(
+            "operators",
+            f"numbers: seconds of PyTorch's {', '.join(SORT)} on 2048 rows, each run twice",
+            [*operators, "--times", "2", "--seconds", str(file), *SORT],
+            {"gpu": ["--engine", "gpu"]},
+        )
     shutil.rmtree(folder, ignore_errors=True)
-    document = {
-        "format": "cuvein launches",
-        "version": 1,
-        **describe(),
-        "repetitions": options.repetitions,
-        "launches": {
-            "what": "times: wall time over that of the plain program; numbers: milliseconds of all launches; "
-            "MiB of device memory more than before, after a tenth and after all",
-            "count": options.count,
-            "ways": launches,
-        },
-        "unselected": {
-            "what": "numbers: milliseconds of a kernel that is not profiled, another one of its module is",
-            "ways": unselected,
-        },
-        "overlap": {"what": "eight kernels at once, each in a stream of its own", "ways": overlap},
-        "tiny": {
-            "what": "numbers: microseconds of the first launch, MiB of device memory that came with it; "
-            "microseconds of a launch on the GPU's clock alone, in a row; until the host may go on, until "
-            "all are done, each waited for",
-            "ways": tiny,
-        },
-        "many blocks": {"what": "one launch of 22 million blocks of one warp that works", "ways": blocks},
-        "operators": {
-            "what": f"numbers: seconds of PyTorch's {', '.join(SORT)} on 2048 rows, each run twice",
-            "ways": sort,
-        },
-    }
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(document, indent=1) + "\n")
-    print(json.dumps(document, indent=1))
+    launches, unselected = (document[name]["ways"] for name in ("launches", "unselected"))
     times = launches["gpu"]["numbers"][0] / launches["plain"]["numbers"][0]
     slower = unselected["gpu"]["numbers"][0] / unselected["plain"]["numbers"][0]
     print(f"{options.count} launches: {times:.1f} x their time, {launches['gpu']['times']:.2f} x the program")
