@@ -146,10 +146,10 @@ bool Drain::settle_here(const CUstream* stream, uint64_t enough) {
   return false;
 }
 
-void Drain::settle(const CUstream* stream) {
-  if (!thread_.joinable()) return;
+void Drain::settle(const CUstream* stream, bool here) {
+  if (!thread_.joinable() || (!here && slots_->open_count(stream) == 0)) return;
   const uint64_t enough = taken_ + mask_ + 1;  // whatever is in the ring now lies before
-  if (settle_here(stream, enough)) return;
+  if (here && settle_here(stream, enough)) return;
   const uint64_t pauses = pauses_ + 2;  // the pass under way may have looked before the call
   const Clock::time_point patience = Clock::now() + kPatience;
   ++hurried_;
@@ -161,7 +161,7 @@ void Drain::settle(const CUstream* stream) {
   });
   --hurried_;
   lock.unlock();
-  const std::lock_guard<std::mutex> passed(passing_);
+  if (here) const std::lock_guard<std::mutex> passed(passing_);
 }
 
 bool Drain::wait_for(std::chrono::milliseconds time, const std::function<bool()>& done) {

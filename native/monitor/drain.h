@@ -34,8 +34,9 @@ class Drain {
   void wake();  // a launch was opened
 
   // Returns once no launch of the stream (null: none at all) is open, or else every record that was in the
-  // ring at the call has been passed on.
-  void settle(const CUstream* stream);
+  // ring at the call has been passed on. `here`: the calling thread may do so, and waits until it is done;
+  // otherwise the launch that is passed on last may be on its way yet.
+  void settle(const CUstream* stream, bool here);
 
   // Waits for what the thread brings about by its work; false when the time is over first.
   bool wait_for(std::chrono::milliseconds time, const std::function<bool()>& done);

@@ -259,9 +259,10 @@ void Monitor::on_synchronize(Sanitizer_CallbackId id, const Sanitizer_Synchroniz
   if (finished_) return;
   const std::shared_ptr<Context> context = contexts_.find(data.context);
   const CUstream* stream = id == SANITIZER_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED ? &data.stream : nullptr;
-  if (context) context->drain().settle(stream);
   // Names of what launches have made come when the program's main thread goes on, which may be this one.
-  if (!config_.call_sites) output_.settle();
+  const bool here = !config_.call_sites;
+  if (context) context->drain().settle(stream, here);
+  if (here) output_.settle();
 }
 
 void Monitor::on_graph(Sanitizer_CallbackId id, const void* data) {

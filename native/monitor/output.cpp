@@ -19,6 +19,7 @@ constexpr size_t kMostProblems = 100;
 
 // To make and write a profile takes longer than a small launch.
 unsigned writers() { return std::clamp(std::thread::hardware_concurrency() / 2, 1u, 4u); }
+// Who waits for names needs no processor.
 unsigned makers() { return std::clamp(std::thread::hardware_concurrency() / 4, 1u, 2u); }
 
 std::string text(const nlohmann::json& document) {
@@ -43,7 +44,8 @@ std::vector<bool> touched(const Launch& launch, const Graph& graph) {
 
 }  // namespace
 
-Output::Output(const Config& config) : config_(config), files_(writers()), profiles_made_(makers()) {
+Output::Output(const Config& config)
+    : config_(config), files_(writers()), profiles_made_(config.call_sites ? writers() : makers()) {
   if (!config.output.empty()) {
     std::string error;
     folder_ = make_process_folder(config.output, &error);
