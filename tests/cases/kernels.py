@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cuvein.vocabulary import Space
+from cuvein.vocabulary import RecordFlag, RecordKind, Space
 from reference.streams import Warp, launch
 
 if TYPE_CHECKING:
@@ -81,6 +81,21 @@ def tile_loop(tiles: int, *, trailing: bool) -> Kernel:
         if trailing:
             records += [warp.barrier(0x70) for warp in warps]
     return launch(block=(64, 1, 1)), records
+
+
+def double_buffer(stages: int, *, late: bool) -> Kernel:
+    """One warp copies rows into two slots by turns and reads each; ``late``: it commits after the wait."""
+    warp, records = Warp(), []
+    for stage in range(stages):
+        source, slot = SOURCE + 128 * stage, 128 * (stage % 2)
+        commit, wait = warp.other(RecordKind.ASYNC_COMMIT, 0x60), warp.other(RecordKind.ASYNC_WAIT, 0x50)
+        records += [
+            warp.read(0x40, lambda lane, at=source: at + 4 * lane, flags=RecordFlag.ASYNC),
+            warp.write(0x41, lambda lane, at=slot: at + 4 * lane, space=SHARED, flags=RecordFlag.ASYNC),
+            *([wait, commit] if late else [commit, wait]),
+            warp.read(0x70, lambda lane, at=slot: at + 4 * lane, space=SHARED),
+        ]
+    return launch(allocations=[(SOURCE, 128 * stages)]), records
 
 
 def histogram(space: Space, blocks: int, warps: int, rounds: int) -> Kernel:

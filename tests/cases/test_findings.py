@@ -67,6 +67,15 @@ def test_a_missing_trailing_barrier_is_a_write_after_read(trailing: bool) -> Non
     assert told == ([] if trailing else [("WAR", "block", (0x40, 0x60))])
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_a_copy_that_is_committed_after_the_wait_is_a_hazard(late: bool) -> None:
+    found = findings(kernels.double_buffer(4, late=late), "race-candidate")
+    told = [
+        (finding.variant, finding.scope, tuple(place.pc for place in finding.places)) for finding in found
+    ]
+    assert told == ([("RAW", "thread", (0x70, 0x41))] if late else [])
+
+
 def test_contention_is_rated_lower_in_shared_memory() -> None:
     (everywhere,) = findings(kernels.histogram(Space.GLOBAL, 4, 4, 5), "atomic-contention")
     (in_block,) = findings(kernels.histogram(Space.SHARED, 4, 4, 5), "atomic-contention")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cases import kernels
-from cuvein.vocabulary import RecordFlag, RecordKind, Space
+from cuvein.vocabulary import Space
 from reference.streams import Warp, launch
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from reference.graph import Node
 
 SHARED = Space.SHARED
-GLOBAL = 0x7F00_0000_0000
 
 
 def total(histogram: dict[int, int]) -> int:
@@ -84,20 +83,11 @@ def test_a_tile_loop_without_its_trailing_barrier(analysed: Analyse, trailing: b
     assert graph.edge(0x40, 0x60, "block").unordered == (0 if trailing else (tiles - 1) * 256)
 
 
-def test_an_asynchronous_double_buffer_is_two_accesses_a_copy(analysed: Analyse) -> None:
-    warp, stages = Warp(), 4
-    records = []
-    for stage in range(stages):
-        slot = 128 * (stage % 2)
-        source = GLOBAL + 128 * stage
-        records += [
-            warp.read(0x40, lambda lane, at=source: at + 4 * lane, flags=RecordFlag.ASYNC),
-            warp.write(0x41, lambda lane, at=slot: at + 4 * lane, space=SHARED, flags=RecordFlag.ASYNC),
-            warp.other(RecordKind.ASYNC_WAIT, 0x50, address=0),
-            warp.other(RecordKind.ASYNC_COMMIT, 0x60),
-            warp.read(0x70, lambda lane, at=slot: at + 4 * lane, space=SHARED),
-        ]
-    (graph,) = analysed([launch(allocations=[(GLOBAL, 4096)])], records)
+@pytest.mark.parametrize("late", [False, True])
+def test_an_asynchronous_double_buffer_is_two_accesses_a_copy(analysed: Analyse, late: bool) -> None:
+    stages = 4
+    shape, records = kernels.double_buffer(stages, late=late)
+    (graph,) = analysed([shape], records)
     assert graph.node(0x40).asynchronous
     assert graph.node(0x41).asynchronous
     assert not graph.node(0x70).asynchronous
@@ -105,6 +95,7 @@ def test_an_asynchronous_double_buffer_is_two_accesses_a_copy(analysed: Analyse)
     assert graph.out(0x41) == {(None, "cold"): 256, (0x70, "thread"): (stages - 2) * 128}
     # The last writer of what is read is the asynchronous copy.
     assert graph.out(0x70) == {(0x41, "thread"): stages * 128}
+    assert graph.edge(0x70, 0x41, "thread").unordered == (stages * 128 if late else 0)
 
 
 def test_160_kib_of_dynamic_shared_memory(analysed: Analyse) -> None:

@@ -124,6 +124,34 @@ def test_files_that_cannot_be_used_are_named(tab: Tab, report: Path, content: by
     assert page.locator(".lrow:not(.head)").count() == 5
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("index", "kernels", 0, "short"),
+        ("index", "launches", 0, "grid", 0),
+        ("index", "launches", 0, "device", "multiprocessors"),
+        ("index", "launches", 0, "traffic"),
+        ("index", "thresholds", "race-bytes"),
+        ("parts", 0, "coverage", "accesses", "shared"),
+        ("parts", 0, "coverage", "lost_records"),
+    ],
+)
+def test_view_with_a_field_of_another_type_is_named(
+    tab: Tab, report: Path, run: Path, tmp_path: Path, path: tuple[str | int, ...]
+) -> None:
+    file = tmp_path / "run.cuvein.json"
+    write_report(read_all(run), [run], file)
+    document = place = json.loads(file.read_bytes())
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = {"a": 1}
+    page = tab.open(report)
+    drop(page, ("bad.json", json.dumps(document).encode()))
+    page.wait_for_selector(".message:not([hidden])")
+    told = page.locator(".message").inner_text()
+    assert told.startswith("bad.json does not have the fields that its format asks for.")
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_page_works_out_what_python_works_out(tab: Tab, empty: Path, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
