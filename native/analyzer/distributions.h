@@ -1,5 +1,6 @@
-// The numbers of one warp-level access (SPEC section 4 of the method): distinct addresses and 32-byte sectors
-// in global and local memory; distinct words, wavefronts and ideal wavefronts in shared memory.
+// The numbers of one warp-level access (docs/engine.md, "What exactly is counted"): distinct addresses and
+// 32-byte sectors in global and local memory; distinct words, wavefronts and ideal wavefronts in shared
+// memory.
 #pragma once
 
 #include <cstdint>

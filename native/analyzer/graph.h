@@ -1,4 +1,4 @@
-// PCDepGraph of one launch, as the engines produce it (SPEC sections 3 and 4).
+// PCDepGraph of one launch, as the engines produce it; docs/profile-format.md says what it means.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,7 @@ static_assert(sizeof(Origin) == 16, "the shadow's size follows from this");
 constexpr uint64_t kMark = uint64_t{1} << 63;
 
 // History: what is known of the accesses since the last that a block barrier was credited with ordering, the
-// most recent one among them (see docs/engine.md, "Barriers").
+// most recent one among them (see docs/engine.md, "What exactly is counted").
 constexpr uint64_t kWrote = 1;    // one of them was a write or an atomic
 constexpr uint64_t kSeveral = 2;  // they were of several threads
 constexpr uint64_t kOlder = 4;    // a barrier, or a change of block, lies between the first and the last

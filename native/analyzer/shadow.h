@@ -1,9 +1,9 @@
 // Shadow memory: for every byte the origin of its most recent access.
 //
-// Addresses are divided into tiles of 128 bytes. A tile that one warp access covered evenly (lane after lane,
-// 4, 8 or 16 bytes each) is described by one origin. Any other tile has an entry a 4-byte word, or, once an
-// access was finer than that, an entry for 2 bytes or 1. Tiles live in chunks that are found by hashing, so
-// that no address is too far off and no allocation needs to be known beforehand.
+// Addresses are divided into tiles of 64 bytes. A tile that one warp access covered evenly (lane after lane,
+// 2, 4, 8 or 16 bytes each) is described by one origin. Any other tile has an entry a 4-byte word, or, once
+// an access was finer than that, an entry for 2 bytes or 1. Tiles live in chunks that are found by hashing,
+// so that no address is too far off and no allocation needs to be known beforehand.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-"""The metrics of SPEC section 5, each worked out by hand."""
+"""The metrics of ``docs/graph.md``, each worked out by hand."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def unbalanced(profile: LaunchProfile) -> list[str]:
 
 
 def violations(profile: LaunchProfile, distinct_bytes: Mapping[str, int] | None = None) -> list[str]:
-    """Say which invariants ``profile`` violates (SPEC section 3, and what follows from the format).
+    """Say which invariants ``profile`` violates (``docs/profile-format.md``, "What always holds").
 
     Parameters
     ----------
