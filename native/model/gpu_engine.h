@@ -17,22 +17,24 @@ namespace gpu {
 // What the patches look at all the time lies at fixed distances from the channel, so that no pointers have to
 // be followed to it; behind it there is memory for as much.
 constexpr uint64_t kEngineOffset = 4096;
-constexpr uint64_t kStatesOffset = 8192;        // kStates of State, by slot
-constexpr uint64_t kHintsOffset = 128 << 10;    // kHints numbers: where a range was last found
-constexpr uint64_t kRangesOffset = 256 << 10;   // kMostRanges of Range
-constexpr uint64_t kKeysOffset = 512 << 10;     // of the blocks at each multiprocessor
-constexpr uint64_t kDirectoryOffset = 1 << 20;  // entries of the directory
-constexpr uint64_t kSitesOffset = 2 << 20;      // kSites
-constexpr uint64_t kNodesOffset = 3 << 20;      // node keys of the sites
-constexpr uint64_t kResidentsOffset = 4 << 20;  // kResidents
-constexpr uint64_t kOrdersOffset = 5 << 20;     // as many ResidentOrders
-constexpr uint64_t kCountsOffset = 6 << 20;     // the sites' counts, of each multiprocessor
-constexpr uint64_t kCountersOffset = 18 << 20;  // kAllCounters
-constexpr uint64_t kMemoryBytes = 26 << 20;     // all of it
+constexpr uint64_t kStatesOffset = 8192;                    // kStates of State, by slot
+constexpr uint64_t kHintsOffset = 128 << 10;                // kHints numbers: where a range was last found
+constexpr uint64_t kRangesOffset = 256 << 10;               // kMostRanges of Range
+constexpr uint64_t kKeysOffset = 512 << 10;                 // of the blocks at each multiprocessor
+constexpr uint64_t kDirectoryOffset = 1 << 20;              // entries of the directory
+constexpr uint64_t kSitesOffset = 2 << 20;                  // kSites
+constexpr uint64_t kNodesOffset = 3 << 20;                  // node keys of the sites
+constexpr uint64_t kApartOffset = (3 << 20) + (512 << 10);  // kSites of Apart
+constexpr uint64_t kResidentsOffset = 4 << 20;              // kResidents
+constexpr uint64_t kOrdersOffset = 5 << 20;                 // as many ResidentOrders
+constexpr uint64_t kCountsOffset = 6 << 20;                 // the sites' counts, of each multiprocessor
+constexpr uint64_t kApartCountsOffset = 20 << 20;  // likewise, of accesses whose lanes come out differently
+constexpr uint64_t kCountersOffset = 34 << 20;     // kAllCounters
+constexpr uint64_t kMemoryBytes = 42 << 20;        // all of it
 // The compiler (ptxas 13.5) takes what lies 4 to 8 MiB from an address in device memory for 8 MiB less in
 // atomics that return what was there.
 constexpr bool atomics_reach(uint64_t offset) { return (offset + (4 << 20)) % (16 << 20) < 8 << 20; }
-static_assert(atomics_reach(kSitesOffset) && atomics_reach(kCountersOffset));
+static_assert(atomics_reach(kSitesOffset) && atomics_reach(kApartOffset) && atomics_reach(kCountersOffset));
 constexpr unsigned kDirectoryBits = 17;
 constexpr uint32_t kMultiprocessors = 192;  // more than any GPU has
 
@@ -205,7 +207,9 @@ constexpr uint32_t kHints = 256;
 // They keep parts of 16 bytes in their caches that others have since written: each part says for itself whose
 // it is.
 constexpr uint32_t kSites = 1024;
-constexpr uint64_t kCountSetBytes = 64 << 10;  // of a multiprocessor
+// Of a multiprocessor. Not a power of two, or a site's counts would lie in one part of the second-level
+// cache.
+constexpr uint64_t kCountSetBytes = (64 << 10) + 37 * 128;
 constexpr uint32_t kSiteWays = 4;
 constexpr unsigned kWarpShift = 21;
 constexpr unsigned kExtentShift = 21;         // of shared memory, in units that it is handed out in:
@@ -227,8 +231,16 @@ struct alignas(64) Site {
 struct alignas(64) SiteCounts {
   unsigned long long counts[kSiteWays];
 };
-static_assert(kCountSetBytes == kSites * sizeof(SiteCounts));
-static_assert(kCountsOffset + kMultiprocessors * kCountSetBytes <= kCountersOffset);
+static_assert(kCountSetBytes >= kSites * sizeof(SiteCounts));
+// Of accesses whose lanes lie anywhere: what they did as a whole (no edge) and the edges of their lanes (no
+// facts) are counted apart, at a site's further ways.
+constexpr uint32_t kApartWays = 8;
+struct alignas(64) Apart {
+  unsigned long long keys[kApartWays];
+};
+static_assert(sizeof(Apart) == sizeof(Site) && sizeof(Apart) == sizeof(SiteCounts));
+static_assert(kCountsOffset + kMultiprocessors * kCountSetBytes <= kApartCountsOffset);
+static_assert(kApartCountsOffset + kMultiprocessors * kCountSetBytes <= kCountersOffset);
 // Brief facts: extra 5 at 10 | addresses - 1: 5 at 5 | lanes - 1: 5. Extra is sectors - 1, in shared memory
 // ideal wavefronts - 1, or words - 1 where lanes have less than a word.
 

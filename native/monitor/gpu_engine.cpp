@@ -30,6 +30,10 @@ unsigned bits_for(uint64_t values) {
 
 uint64_t product(const uint32_t (&size)[3]) { return uint64_t{size[0]} * size[1] * size[2]; }
 
+constexpr uint64_t shared_shadow_bytes(unsigned shift) {
+  return uint64_t{kMultiprocessors} * (gpu::kSharedBytes >> shift) * 8;
+}
+
 // Of the numbers of blocks in shadow entries.
 unsigned block_bits(const Launch& launch) {
   const uint64_t cluster = product(launch.cluster);
@@ -267,6 +271,12 @@ bool GpuEngine::provide_generation(const Launch& launch, Sanitizer_StreamHandle 
     }
     left -= here;
   }
+  for (unsigned shift = 0; shift < std::size(shared_); ++shift)
+    if (shared_[shift] != nullptr &&
+        sanitizer().Memset(shared_[shift], 0, shared_shadow_bytes(shift), stream) != SANITIZER_SUCCESS) {
+      *reason = "its memory could not be cleared";
+      return false;
+    }
   cleared_on_ = normal(launch.stream_handle);
   cleared_before_ = launch.sequence;
   generation_ = 1;
@@ -317,13 +327,13 @@ void* GpuEngine::provide_copies(Sanitizer_StreamHandle stream) {
   return copies_;
 }
 
-void* GpuEngine::provide_shared(unsigned shift, Sanitizer_StreamHandle stream) {
+void* GpuEngine::provide_shared(const Launch& launch, unsigned shift, Sanitizer_StreamHandle stream) {
   void*& memory = shared_[std::min(shift, 2u)];
-  if (memory == nullptr) {
-    uint64_t bytes = uint64_t{kMultiprocessors} * (gpu::kSharedBytes >> std::min(shift, 2u)) * 8;
-    if (barrier_order_) bytes *= 2;
-    if (!allocate(bytes, &memory, false, stream)) memory = nullptr;
-  }
+  if (memory != nullptr) return memory;
+  const uint64_t bytes = shared_shadow_bytes(std::min(shift, 2u)) * (barrier_order_ ? 2 : 1);
+  if (!allocate(bytes, &memory, true, stream)) return memory = nullptr;
+  cleared_on_ = normal(launch.stream_handle);
+  cleared_before_ = launch.sequence;
   return memory;
 }
 
@@ -383,7 +393,7 @@ std::string GpuEngine::describe(Launch* launch, uint32_t slot, Sanitizer_StreamH
   if (cleared_before_ != 0 && cleared_on_ != own) return "its memory was being prepared on another stream";
   const unsigned global_shift = unit_shift(code.facts.global_sizes);
   const unsigned shared_shift = unit_shift(code.facts.shared_sizes);
-  void* shared = provide_shared(shared_shift, stream);
+  void* shared = provide_shared(*launch, shared_shift, stream);
   void* copies = code.facts.copies ? provide_copies(stream) : nullptr;
   if (shared == nullptr || (code.facts.copies && copies == nullptr)) return kNoMemory;
   const int ranges = provide_ranges(*launch);

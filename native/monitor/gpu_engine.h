@@ -108,7 +108,7 @@ class GpuEngine {
   void count_local_pages(const Launch& launch, const Span& code);
   uint64_t wanted_pages() const;
   void* provide_copies(Sanitizer_StreamHandle stream);
-  void* provide_shared(unsigned shift, Sanitizer_StreamHandle stream);
+  void* provide_shared(const Launch& launch, unsigned shift, Sanitizer_StreamHandle stream);
 
   const CUcontext context_;
   const Channel channel_;

@@ -83,6 +83,10 @@ CUVEIN_FAST uint32_t go_on(uint64_t data, uint64_t rest, uint32_t where, uint32_
 // Called by name, see below.
 #define CUVEIN_STEP extern "C" __device__ __noinline__
 CUVEIN_STEP uint32_t cuvein_global_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
+  if (left == static_cast<uint32_t>(cuvein::gpu::Left::kScattered) && cuvein::gpu::has_own_units(data)) {
+    cuvein::gpu::analyse_apart<true>(data, rest, ~0u);
+    return SANITIZER_PATCH_SUCCESS;
+  }
   return go_on<Space::kGlobal>(data, rest, where, left);
 }
 CUVEIN_STEP uint32_t cuvein_shared_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
@@ -121,7 +125,7 @@ template <Space kSpace>
 CUVEIN_FAST SanitizerPatchResult go(void* userdata, uint64_t pc, void* at, uint32_t size, uint32_t flags) {
   using cuvein::gpu::Left;
   uint64_t data = reinterpret_cast<uint64_t>(userdata), rest = cuvein::place_in_block<kSpace>(at);
-  const uint32_t where = static_cast<uint32_t>(pc) + static_cast<uint32_t>(kSpace);
+  uint32_t where = static_cast<uint32_t>(pc) + static_cast<uint32_t>(kSpace);
   // Packed so that the compiler does it at once, not where it is needed: one value to keep instead of two.
   uint32_t packed;
   asm("shl.b32 %0, %1, 18;" : "=r"(packed) : "r"(size));
@@ -129,8 +133,12 @@ CUVEIN_FAST SanitizerPatchResult go(void* userdata, uint64_t pc, void* at, uint3
   uint32_t left = data != 0 ? packed : static_cast<uint32_t>(Left::kNothing);
   if ((data & (cuvein::kGpuCandidate | cuvein::kReplay)) == cuvein::kGpuCandidate) {
     if (cuvein::gpu::together(~0u, packed != ~0u)) {
-      const Left result = cuvein::gpu::analyse_known<kSpace, true>(&data, ~0u, where, &rest);
-      if (result != Left::kAll) left = static_cast<uint32_t>(result);
+      uint32_t shifts, page;
+      if (cuvein::gpu::find_site<kSpace, true>(&data, ~0u, where, rest, &shifts, &page)) {
+        left = static_cast<uint32_t>(cuvein::gpu::analyse_usual<kSpace, true>(
+            data, ~0u, static_cast<uint32_t>(rest), shifts, page, &rest));
+        where = static_cast<uint32_t>(data);  // is not needed again, so it is not kept
+      }
     }
   }
   uint32_t result;

@@ -1,7 +1,7 @@
 // One access of a warp: its distributions, its reuse, its counts.
 #pragma once
 
-#include "patches/gpu_site.cuh"
+#include "patches/gpu_apart.cuh"
 
 namespace cuvein {
 namespace gpu {
@@ -285,37 +285,52 @@ CUVEIN_SLOW void settle_warp(Group group) {
   __syncwarp(group.active);
 }
 
-// An access of which the short way did not know all. Where it was the warp, it may do so now.
+// Makes what the short way needs to know of an access, or has the multiprocessor's cache see it, which may
+// have an old copy. The same for all lanes; false: it was not that.
 template <Space kSpace>
-CUVEIN_SLOW void analyse_first(Group group, uint64_t address, uint32_t pc, uint32_t packed) {
-  if (!replayed(group) && !__all_sync(group.active, is_resident(group.data, group.active))) {
-    settle_warp(group);
-    uint64_t handle = group.data, rest = address;
-    const Left left =
-        analyse_known<kSpace, false>(&handle, group.active, pc + static_cast<uint32_t>(kSpace), &rest);
-    if (left == Left::kScattered || left == Left::kCounts)
-      finish_usual<kSpace>(handle, rest, group.active, left);
-    if (left != Left::kAll) return;
+CUVEIN_SLOW bool prepare_access(Group group, uint64_t address, uint32_t pc, uint32_t packed) {
+  const State& state = *group.state();
+  const uint32_t unit_shift = kSpace == Space::kGlobal ? state.global_shift : state.shared_shift;
+  const uint32_t where = pc + static_cast<uint32_t>(kSpace);
+  const uint32_t number = site_of(where, group.slot() + 1);
+  bool seen;
+  {
+    const Quad head = quad<kSitesOffset>(site_address(group.data, number));
+    seen = (head.x == where) & ((head.z & ((1u << kExtentShift) - 1)) == group.slot() + 1);
   }
-  analyse_slow<kSpace>(group, address, pc, packed);
-}
-
-// Remembers this warp, of a launch of which nothing is kept of blocks. The same for all lanes; false: nothing
-// has been done.
-CUVEIN_SLOW bool settle_soon(uint64_t data, uint32_t active) {
-  const Group group{data, active, lane_of_warp()};
-  const State* state = group.state();
-  if (!together(active, (state->tag == tag_of(data)) & (state->blocks >> 32 == 0) &
-                            (state->blocks_per_multiprocessor == 0) & (state->cluster_bits == 0)))
-    return false;
-  if (lane_of_warp() == first_of(active)) {
-    uint64_t entry = group.state()->fixed | warp_of_block() << 5;
-    if (group.state()->block_shift != kGenerationShift)
-      entry |= block_of_grid() << group.state()->block_shift;
-    make_resident(group, nullptr, 0, entry);
+  if (kSpace == Space::kGlobal) {
+    const uint64_t key = directory_key(address, unit_shift);
+    const uint64_t found = group.directory()[mix_page(key) & ((1u << kDirectoryBits) - 1)];
+    if (found >> kDirectoryShift != key || (found & kPageNumberMask) == 0) {
+      global_entry(group, address, unit_shift);
+      seen = false;
+    }
+    __syncwarp(group.active);
   }
-  __syncwarp(active);
-  return true;
+  if (__all_sync(group.active, seen)) return false;
+  bool made = false;
+  if (group.leads()) {
+    const Access access = unpack_access(packed);
+    const bool copies = kSpace == Space::kShared && access.asynchronous;  // have another clock
+    Site* site = site_at(group.data, number);
+    uint32_t there = fresh(&site->where);
+    if (there == 0 && access.size_shift >= unit_shift && !copies && instruction_known(state, pc) &&
+        state.blocks >> 32 == 0) {
+      const uint64_t node = node_count(Count::kExecutions, kSpace, access.type, access.asynchronous, false,
+                                       instruction_at(group, state, pc), access.size_shift,
+                                       kSpace == Space::kGlobal ? 0 : shared_facts(1, 1, 1, 1));
+      if (kSpace == Space::kGlobal)
+        make_global_site(group, address, node, pc);
+      else
+        make_site(group, node, 0, where, state.shared_stride << unit_shift);
+      there = fresh(&site->where);
+    }
+    made = there == where;
+    // Another warp may be making it.
+    for (uint32_t i = 0; made && i < 100 && fresh(&site->tag) == 0; ++i) pause();
+    if (made) __threadfence();
+  }
+  return __ballot_sync(group.active, made) != 0;
 }
 
 // The short way of any lanes. False: not all is known of the access, nothing has been done of it.
@@ -325,6 +340,59 @@ CUVEIN_FAST bool analyse_lanes(uint64_t data, uint64_t address, uint32_t where, 
   if (left == Left::kScattered || left == Left::kCounts) finish_usual<kSpace>(data, address, active, left);
   return left != Left::kAll;
 }
+
+// An access of which the short way did not know all. Where it is the warp or the instruction, it may do so
+// soon.
+template <Space kSpace>
+CUVEIN_SLOW void analyse_first(Group group, uint64_t address, uint32_t pc, uint32_t packed) {
+  if (!replayed(group)) {
+#pragma unroll 1
+    for (uint32_t attempt = 0; attempt < 2; ++attempt) {
+      if (!__all_sync(group.active, is_resident(group.data, group.active)))
+        settle_warp(group);
+      else if (prepare_access<kSpace>(group, address, pc, packed))
+        ++attempt;
+      else
+        break;
+      if (analyse_lanes<kSpace>(group.data, address, pc + static_cast<uint32_t>(kSpace), group.active))
+        return;
+    }
+  }
+  analyse_slow<kSpace>(group, address, pc, packed);
+}
+
+// Remembers this warp, if nothing is kept of blocks or its block has the place that it is first looked for
+// at. The same for all lanes; false: nothing has been done.
+CUVEIN_SLOW bool settle_soon(uint64_t data, uint32_t active) {
+  const Group group{data, active, lane_of_warp()};
+  const State* state = group.state();
+  if (!together(active,
+                (state->tag == tag_of(data)) & (state->blocks >> 32 == 0) & (state->cluster_bits == 0)))
+    return false;
+  uint32_t place = kNoPlace;
+  if (state->blocks_per_multiprocessor != 0) {
+    const uint64_t key = key_of_block(group);
+    place = multiprocessor() % kMultiprocessors * kBlocksPerMultiprocessor +
+            home_of(key, state->blocks_per_multiprocessor);
+    if (!together(active, fresh(group.block_keys() + place) == key)) return false;
+  }
+  if (lane_of_warp() == first_of(active)) {
+    uint64_t entry = state->fixed | warp_of_block() << 5;
+    if (state->block_shift != kGenerationShift) entry |= block_of_grid() << state->block_shift;
+    Warp* warp = nullptr;
+    uint64_t shadow = 0;
+    if (place != kNoPlace) {
+      warp = warp_at(group, place);
+      if (state->synchronises != 0)
+        entry |= static_cast<uint64_t>(clock_of_warp(*state, *warp)) << state->clock_shift;
+      if (state->shared_stride != 0) shadow = reinterpret_cast<uint64_t>(shadow_of_place(*state, place));
+    }
+    make_resident(group, warp, shadow, entry);
+  }
+  __syncwarp(active);
+  return true;
+}
+
 // An access of which the short way did not know all. Where it was the warp it may do so now. False: nothing
 // has been done of the access.
 template <Space kSpace>

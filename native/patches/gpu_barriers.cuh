@@ -22,31 +22,27 @@ CUVEIN_SLOW void count_barrier(Group group, uint32_t pc, BarrierKind kind, uint3
   __syncwarp(group.active);
 }
 
-// A whole warp arrives at a barrier of its block, about which everything is known. The same for all lanes;
-// false: nothing has been done. `unusual`: not 0 if it is a named barrier, for a part of the block or without
-// waiting.
-CUVEIN_FAST bool arrive_known(uint64_t data, uint32_t active, uint32_t where, uint32_t unusual) {
-  if ((data & (kGpuCandidate | kReplay)) != kGpuCandidate) return false;
-  if (!is_resident(data, active)) return false;
+// A whole warp arrives at a barrier of its block and waits, about which everything is known. The same for all
+// lanes; false: nothing has been done.
+CUVEIN_FAST bool arrive_known(uint64_t data, uint32_t where) {
+  if (!is_resident(data, ~0u)) return false;
   const uint64_t site = known_address(data, where);
-  uint32_t shifts;
+  uint32_t above, most;  // where in entries barriers are counted, and how far
   {
     const Quad head = quad<kSitesOffset>(site);
-    shifts = head.y;
-    if (!together(active, (head.x == where) & (head.z == tag_of(data)) & (unusual == 0) & (active == ~0u)))
-      return false;
+    if (!together(~0u, (head.x == where) & (head.z == tag_of(data)))) return false;
+    const uint32_t event_bits = head.y >> 12 & 31;
+    above = kInstructionShift + (head.y >> 17 & 31) + event_bits;
+    most = (1u << ((head.y >> 22 & 31) - event_bits)) - 1;
   }
-  const uint32_t clock_shift = kInstructionShift + (shifts >> 17 & 31), event_bits = shifts >> 12 & 31;
-  const uint32_t clock_mask = (1u << (shifts >> 22 & 31)) - 1;
   const Pair own = pair<kResidentsOffset>(resident_address(data));
-  const uint64_t entry = wide(own.x, own.y);
-  const uint32_t barriers = (static_cast<uint32_t>(entry >> clock_shift) & clock_mask) >> event_bits;
-  if (!together(active, barriers + 1 < clock_mask >> event_bits)) return false;
+  const uint64_t counted = wide(own.x, own.y) >> above;
+  const uint32_t barriers = static_cast<uint32_t>(counted) & most;
+  if (!together(~0u, barriers + 1 < most)) return false;
   if (lane_of_warp() == 0) {
     // No lane is at a barrier or has ended, or not all would be here.
     Resident* resident = resident_at(data);
-    resident->entry = (entry & ~(static_cast<uint64_t>(clock_mask) << clock_shift)) |
-                      static_cast<uint64_t>(barriers + 1) << event_bits << clock_shift;
+    resident->entry = (counted + 1) << above | (own.x & ((1u << kInstructionShift) - 1));
     Warp* warp = in_global(resident->warp);
     warp->clock = barriers + 1;
     warp->events = 0;
@@ -81,8 +77,8 @@ CUVEIN_SLOW void arrive_slow(Group group, uint32_t pc, uint32_t number, uint32_t
 }
 
 CUVEIN_FAST void arrive(const Group& group, uint32_t pc, uint32_t number, uint32_t threads, bool waits) {
-  if (!arrive_known(group.data, group.active, pc + kBarrierSite, number | threads | !waits))
-    arrive_slow(group, pc, number, threads, waits);
+  const bool usual = group.active == ~0u && (number | threads | !waits) == 0 && !replayed(group);
+  if (!usual || !arrive_known(group.data, pc + kBarrierSite)) arrive_slow(group, pc, number, threads, waits);
 }
 
 // What a warp that ends has left to do.
@@ -98,17 +94,16 @@ CUVEIN_FAST Ending end_known(uint64_t data, uint32_t active) {
                             (group.state()->copy_flag == 0) &
                             (!places | (resident_at(data)->warp != nullptr))))
     return Ending::kAll;
-  __threadfence();
   __syncwarp(active);
   bool last = false;
   if (lane_of_warp() == 0) {
     resident_at(data)->tag = 0;
     if (places) {
       Block* block = block_of_warp(group, in_global(resident_at(data)->warp));
-      last = atomicAdd(&block->exited, kWarpLanes) + kWarpLanes == group.state()->threads;
+      last = add_after(&block->exited, kWarpLanes) + kWarpLanes == group.state()->threads;
     } else {
       const unsigned long long lanes = kWarpLanes;
-      last = atomicAdd(&group.engine()->blocks_ended, lanes) + lanes ==
+      last = add_after(&group.engine()->blocks_ended, lanes) + lanes ==
              group.state()->blocks * group.state()->threads;
     }
   }

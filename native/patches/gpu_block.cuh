@@ -22,19 +22,28 @@ CUVEIN_FAST uint32_t home_of(uint64_t key, uint32_t places) {
                                32);
 }
 
-// The place of the block at this multiprocessor, or that of a free one (key 0), or none. One lane, which
-// holds the multiprocessor's lock.
-CUVEIN_FAST uint32_t seek(const unsigned long long* keys, uint64_t key, uint32_t places, bool* found) {
-  uint32_t at = home_of(key, places), free = kNoPlace;
+// The place of a block at a multiprocessor, or a free one, or none. All lanes, which look side by side.
+struct Sought {
+  uint32_t at;
+  bool found;
+};
+CUVEIN_FAST Sought seek(const Group& group, const unsigned long long* keys, uint64_t key, uint32_t places) {
+  const uint32_t home = home_of(key, places);
+  Sought sought{kNoPlace, false};
 #pragma unroll 1
-  for (uint32_t i = 0; i < places; ++i) {
-    const unsigned long long here = fresh(keys + at);
-    *found = here == key;
-    if (*found) return at;
-    if (here == 0 && free == kNoPlace) free = at;
-    at = next_place(at, places);
+  for (uint32_t start = 0; start < places && !sought.found; start += group.count()) {
+    const uint32_t distance = start + group.rank();
+    const uint32_t at = home + distance < places ? home + distance : home + distance - places;
+    const bool exists = distance < places;
+    const unsigned long long here = exists ? fresh(keys + at) : ~0ull;
+    const uint32_t mine = __ballot_sync(group.active, exists && here == key);
+    const uint32_t free = __ballot_sync(group.active, exists && here == 0);
+    sought.found = mine != 0;
+    const uint32_t best = mine != 0 ? mine : sought.at == kNoPlace ? free : 0;
+    const uint32_t chosen = __shfl_sync(group.active, at, best != 0 ? __ffs(best) - 1 : group.first());
+    if (best != 0) sought.at = chosen;
   }
-  return free;
+  return sought;
 }
 
 CUVEIN_FAST uint64_t* shadow_of_place(const State& state, uint32_t place) {
@@ -44,67 +53,65 @@ CUVEIN_FAST uint64_t* shadow_of_place(const State& state, uint32_t place) {
          at * state.shared_stride;
 }
 
+// Makes a place that of the block. What other blocks have left in its shadow counts as cold.
+CUVEIN_FAST void occupy(const Group& group, uint32_t place, uint64_t key) {
+  Engine* engine = group.engine();
+  const State& state = *group.state();
+  if (kFollowsOrder && state.orders != 0) {
+    uint64_t* order = shadow_of_place(state, place) + order_distance(state);
+    for (uint32_t i = group.rank(); i < state.shared_stride; i += group.count()) order[i] = 0;
+  }
+  const uint32_t warps = (state.threads + kWarpLanes - 1) / kWarpLanes;
+  for (uint32_t i = group.rank(); i < warps; i += group.count()) {
+    in_global(engine->warps)[place * kWarpsPerBlock + i] = Warp{};
+    if (state.copy_flag != 0) {
+      Copies* copies = in_global<Copies>(state.copies) + place * kWarpsPerBlock + i;
+      copies->commits = copies->waits = copies->forgotten = 0;
+    }
+  }
+  if (group.leads()) engine->block_states[place] = Block{};
+  __threadfence();
+  __syncwarp(group.active);
+  if (group.leads()) publish(group.block_keys() + place, static_cast<unsigned long long>(key));
+}
+
 // Finds a place for the block of these lanes, or the one that another of its warps has found.
 CUVEIN_SLOW uint32_t settle(Group group) {
   Engine* engine = group.engine();
-  const State& state = *group.state();
   const uint64_t key = key_of_block(group);
-  const uint32_t places = state.blocks_per_multiprocessor;
+  const uint32_t places = group.state()->blocks_per_multiprocessor;
   uint32_t home = multiprocessor() % kMultiprocessors;
-  if (group.leads() && fresh(&engine->spilled) != 0) {
+  if (__ballot_sync(group.active, group.leads() && fresh(&engine->spilled) != 0) != 0) {
     // Blocks lie also where they do not belong: look everywhere first.
-    for (uint32_t i = 0; i < kMultiprocessors; ++i) {
-      bool found = false;
-      seek(group.block_keys() + i * kBlocksPerMultiprocessor, key, places, &found);
-      if (found) home = i;
-    }
+    for (uint32_t i = 0; i < kMultiprocessors; ++i)
+      if (seek(group, group.block_keys() + i * kBlocksPerMultiprocessor, key, places).found) home = i;
   }
-  uint32_t place = kNoPlace;
   for (;;) {
-    uint32_t at = kNoPlace;
-    bool found = false;
-    if (group.leads()) {
-      while (atomicCAS(engine->locks + home, 0u, 1u) != 0) pause();
+    const unsigned long long* keys = group.block_keys() + home * kBlocksPerMultiprocessor;
+    Sought sought = seek(group, keys, key, places);
+    if (!sought.found) {
+      const bool locks = group.leads() && atomicCAS(engine->locks + home, 0u, 1u) == 0;
+      // Others wait for the place that one of them has found, not for the lock.
+      if (__ballot_sync(group.active, locks) == 0) {
+        pause();
+        continue;
+      }
       __threadfence();
-      at = seek(group.block_keys() + home * kBlocksPerMultiprocessor, key, places, &found);
-      if (at == kNoPlace) {  // full: a block has moved here
+      sought = seek(group, keys, key, places);
+      if (!sought.found && sought.at != kNoPlace)
+        occupy(group, home * kBlocksPerMultiprocessor + sought.at, key);
+      if (group.leads()) {
+        if (sought.at == kNoPlace) atomicAdd(&engine->spilled, 1u);  // full: a block has moved here
+        __threadfence();
         publish(engine->locks + home, 0u);
-        atomicAdd(&engine->spilled, 1u);
-        home = home + 1 == kMultiprocessors ? 0 : home + 1;
-      } else {
-        place = home * kBlocksPerMultiprocessor + at;
       }
     }
-    place = __shfl_sync(group.active, place, group.first());
-    found = __shfl_sync(group.active, static_cast<uint32_t>(found), group.first());
-    if (place == kNoPlace) continue;
-    if (!found) {
-      uint64_t* shadow = shadow_of_place(state, place);
-      for (uint32_t i = group.rank(); i < state.shared_stride; i += group.count()) shadow[i] = 0;
-      if (kFollowsOrder && state.orders != 0) {
-        uint64_t* order = shadow + order_distance(state);
-        for (uint32_t i = group.rank(); i < state.shared_stride; i += group.count()) order[i] = 0;
-      }
-      const uint32_t warps = (state.threads + kWarpLanes - 1) / kWarpLanes;
-      for (uint32_t i = group.rank(); i < warps; i += group.count())
-        in_global(engine->warps)[place * kWarpsPerBlock + i] = Warp{};
-      if (state.copy_flag != 0)
-        for (uint32_t i = group.rank(); i < warps; i += group.count()) {
-          Copies* copies = in_global<Copies>(state.copies) + place * kWarpsPerBlock + i;
-          copies->commits = copies->waits = copies->forgotten = 0;
-        }
-      if (group.leads()) engine->block_states[place] = Block{};
+    if (sought.at != kNoPlace) {
       __threadfence();
       __syncwarp(group.active);
+      return home * kBlocksPerMultiprocessor + sought.at;
     }
-    if (group.leads()) {
-      if (!found) publish(group.block_keys() + place, static_cast<unsigned long long>(key));
-      __threadfence();
-      publish(engine->locks + place / kBlocksPerMultiprocessor, 0u);
-    }
-    __threadfence();
-    __syncwarp(group.active);
-    return place;
+    home = home + 1 == kMultiprocessors ? 0 : home + 1;
   }
 }
 
@@ -213,6 +220,7 @@ CUVEIN_SLOW void leave_copies(Group group, uint32_t place, const Warp* warp) {
 CUVEIN_FAST void end_block(const Group& group, uint32_t place) {
   uint32_t last = 0;
   if (group.leads()) {
+    __threadfence();
     publish(group.block_keys() + place, 0ull);
     __threadfence();
     last = atomicAdd(&group.engine()->blocks_ended, 1ull) + 1 == group.state()->blocks;

@@ -72,7 +72,9 @@ CUVEIN_SLOW uint32_t compare_copy(Group group, uint64_t before, uint64_t now) {
   return (key & ~1u) | static_cast<uint32_t>(unordered);
 }
 
+// Of shared memory: what another block has left at the place is of no account.
 CUVEIN_FAST uint32_t compare_shared(const Group& group, const State& state, uint64_t before, uint64_t now) {
+  if ((before ^ now) >> state.block_shift != 0) return edge_key(0, Label::kCold, false);
   if (state.copy_flag != 0 && (is_copy(state, before) || is_copy(state, now)))
     return compare_copy(group, before, now);
   return compare(state, before, now);

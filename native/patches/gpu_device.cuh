@@ -53,6 +53,29 @@ CUVEIN_FAST void count_one(uint64_t address) {
   asm volatile("red.global.add.u64 [%0 + %1], 1;" ::"l"(address), "n"(kDistance) : "memory");
 }
 
+template <uint64_t kDistance>
+CUVEIN_FAST void count_several(uint64_t address, uint64_t count) {
+  asm volatile("red.global.add.u64 [%0 + %1], %2;" ::"l"(address), "n"(kDistance), "l"(count) : "memory");
+}
+
+// Adds, after all that the lanes before it have written; what was there.
+CUVEIN_FAST uint32_t add_after(uint32_t* at, uint32_t value) {
+  uint32_t before;
+  asm volatile("atom.add.release.gpu.global.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(__cvta_generic_to_global(at)), "r"(value)
+               : "memory");
+  return before;
+}
+CUVEIN_FAST unsigned long long add_after(unsigned long long* at, unsigned long long value) {
+  unsigned long long before;
+  asm volatile("atom.add.release.gpu.global.u64 %0, [%1], %2;"
+               : "=l"(before)
+               : "l"(__cvta_generic_to_global(at)), "l"(value)
+               : "memory");
+  return before;
+}
+
 struct alignas(16) Quad {
   uint32_t x, y, z, w;
 };

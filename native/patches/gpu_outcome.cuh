@@ -20,16 +20,16 @@ CUVEIN_FAST uint64_t base_of(uint64_t data) { return data & ~(kChannelAlignment 
 CUVEIN_FAST Site* site_at(uint64_t data, uint32_t site) {
   return at_base<Site>(base_of(data), kSitesOffset, site);
 }
-CUVEIN_FAST unsigned long long* site_counts(uint64_t data, uint32_t site, uint32_t multiprocessor) {
-  return at_base<SiteCounts>(base_of(data) + multiprocessor * kCountSetBytes, kCountsOffset, site)->counts;
+CUVEIN_FAST Apart* apart_at(uint64_t data, uint32_t site) {
+  return at_base<Apart>(base_of(data), kApartOffset, site);
 }
 // Where this multiprocessor counts, as a distance.
 CUVEIN_FAST uint32_t count_set() {
   return multiprocessor() % kMultiprocessors * static_cast<uint32_t>(kCountSetBytes);
 }
 // What has been counted at each `step`th multiprocessor; no more of it is left there. One lane. Several
-// counts are asked for before any of them is there.
-CUVEIN_SLOW uint64_t take_counts(uint64_t data, uint32_t site, uint32_t way, uint32_t first, uint32_t step) {
+// counts are asked for before any of them is there. `counts`: of the multiprocessor 0.
+CUVEIN_SLOW uint64_t take_counts(uint64_t counts, uint32_t first, uint32_t step) {
   constexpr uint32_t kTogether = 4;
   uint64_t sum = 0;
   const uint32_t end = multiprocessors();
@@ -39,16 +39,21 @@ CUVEIN_SLOW uint64_t take_counts(uint64_t data, uint32_t site, uint32_t way, uin
 #pragma unroll
     for (uint32_t k = 0; k < kTogether; ++k) {
       const uint32_t at = i + k * step < end ? i + k * step : i;
-      here[k] = fresh(site_counts(data, site, at) + way);
+      here[k] = fresh(in_global<uint64_t>(counts + at * kCountSetBytes));
       if (at == i && k != 0) here[k] = 0;
     }
 #pragma unroll
     for (uint32_t k = 0; k < kTogether; ++k) {
-      if (here[k] != 0) publish(site_counts(data, site, i + k * step) + way, 0ull);
+      if (here[k] != 0) publish(in_global<uint64_t>(counts + (i + k * step) * kCountSetBytes), uint64_t{0});
       sum += here[k];
     }
   }
   return sum;
+}
+// Of a way, those for accesses whose lanes come out differently behind the others.
+CUVEIN_FAST uint64_t counts_of_way(uint64_t data, uint32_t site, uint32_t way) {
+  const uint64_t set = base_of(data) + site * static_cast<uint32_t>(sizeof(Site));
+  return way < kSiteWays ? set + kCountsOffset + way * 8 : set + kApartCountsOffset + (way - kSiteWays) * 8;
 }
 
 CUVEIN_FAST uint64_t* site_node(uint64_t data, uint32_t site) {
@@ -59,7 +64,7 @@ CUVEIN_FAST uint32_t resident_of(uint32_t multiprocessor) {
 }
 // Less the distance of the first of them, for loads to add.
 CUVEIN_FAST uint64_t resident_address(uint64_t data) {
-  return base_of(data) + resident_of(multiprocessor()) * static_cast<uint32_t>(sizeof(Resident));
+  return base_of(data) | resident_of(multiprocessor()) * static_cast<uint32_t>(sizeof(Resident));
 }
 CUVEIN_FAST uint64_t site_address(uint64_t data, uint32_t site) {
   return base_of(data) + site * static_cast<uint32_t>(sizeof(Site));
@@ -71,6 +76,9 @@ CUVEIN_FAST Resident* resident_at(uint64_t data) {
 constexpr uint32_t kFoldLanes = 8;
 constexpr unsigned kExtraShift = 10, kAddressesShift = 5, kEdgeShift = 15, kTagShift = 40;
 constexpr uint64_t kEdgeMask = (1u << (kTagShift - kEdgeShift)) - 1;
+
+// No access has one lane and 32 addresses; no edge is this one.
+constexpr uint32_t kNoFacts = 31 << kAddressesShift, kNoEdge = static_cast<uint32_t>(kEdgeMask);
 
 CUVEIN_FAST uint64_t outcome(uint32_t tag, uint32_t edge, uint32_t facts) {
   return static_cast<uint64_t>(tag) << kTagShift | static_cast<uint64_t>(edge) << kEdgeShift | facts;
@@ -99,15 +107,19 @@ CUVEIN_FAST uint64_t others_of(uint64_t node) {
   return edge_of(node, edge_key(instruction + 1, Label::kWarpSameInst, false), Count::kLanes);
 }
 
-// Counts an outcome. One lane.
-CUVEIN_SLOW void count_outcome(Group group, uint64_t node, uint64_t key, uint64_t times) {
+// Counts an outcome, or a part of one. One lane; or several, which share what there is to do: each `step`th
+// counter from `first`.
+CUVEIN_SLOW void count_outcome(Group group, uint64_t node, uint64_t key, uint64_t times, uint32_t first,
+                               uint32_t step) {
   const uint32_t facts = static_cast<uint32_t>(key) & ((1u << kEdgeShift) - 1);
   const uint32_t edge = static_cast<uint32_t>(key >> kEdgeShift & kEdgeMask);
   const uint32_t lanes = (facts & 31) + 1, addresses = (facts >> kAddressesShift & 31) + 1;
   const uint32_t copy = multiprocessor() & group.state()->copy_mask;
 #pragma unroll 1
-  for (uint32_t task = 0; task < 3; ++task) {
+  for (uint32_t task = first; task < 3; task += step) {
     uint64_t count = task == 0 ? addresses : task == 1 ? 1 : lanes - addresses;
+    if (facts == kNoFacts) count = task == 0 ? 1 : 0;
+    if (edge == kNoEdge && task == 0) count = 0;
     if (count != 0)
       add(group, copy,
           task == 0   ? edge_of(node, edge, Count::kLanes)
@@ -117,13 +129,22 @@ CUVEIN_SLOW void count_outcome(Group group, uint64_t node, uint64_t key, uint64_
   }
 }
 
+// The sum of the lanes' values.
+CUVEIN_FAST uint64_t together_of(uint64_t value, uint32_t lanes) {
+  for (uint32_t distance = 1; distance < static_cast<uint32_t>(__popc(lanes)); distance *= 2)
+    value += __shfl_sync(lanes, value, lane_of_warp() ^ distance);
+  return value;
+}
+
 // Moves what was counted at the sites to the tables, and frees the sites. By the last warp of the launch: a
 // few of its lanes for each site, since what takes long is to wait for memory.
 CUVEIN_SLOW void fold_sites(Group group) {
   Engine* engine = group.engine();
   const uint32_t used = fresh(&engine->used_sites);
-  const uint32_t team = group.count() < kFoldLanes ? 1 : kFoldLanes, teams = group.count() / team;
+  const uint32_t team = group.active != ~0u ? 1 : kFoldLanes, teams = group.count() / team;
   const uint32_t member = group.rank() % team;
+  // Lanes of a team are side by side where there are teams of several, since then the warp is whole.
+  const uint32_t mates = team == 1 ? 1u << group.lane : ((1u << kFoldLanes) - 1) << (group.lane - member);
 #pragma unroll 1
   for (uint32_t i = group.rank() / team; i < used; i += teams) {
     if (group.rank() / team >= teams) break;
@@ -131,22 +152,32 @@ CUVEIN_SLOW void fold_sites(Group group) {
     Site* site = site_at(group.data, number);
     const uint64_t node = fresh(site_node(group.data, number));
     if (static_cast<Count>(node >> 60) == Count::kBarrier) {
-      const uint64_t count = take_counts(group.data, number, 0, member, team);
-      if (count != 0) add(group, multiprocessor() & group.state()->copy_mask, node, count);
+      const uint64_t count =
+          together_of(take_counts(counts_of_way(group.data, number, 0), member, team), mates);
+      if (member == 0 && count != 0) add(group, multiprocessor() & group.state()->copy_mask, node, count);
     }
 #pragma unroll 1
-    for (uint32_t way = 0; way < kSiteWays; ++way) {
-      const uint64_t key = fresh(&site->keys[way]);
-      if (key == 0) break;
-      const uint64_t count = take_counts(group.data, number, way, member, team);
-      if (count != 0) count_outcome(group, node, key, count);
+    for (uint32_t way = 0; way < kSiteWays + kApartWays; ++way) {
+      const uint64_t key =
+          fresh(way < kSiteWays ? &site->keys[way] : &apart_at(group.data, number)->keys[way - kSiteWays]);
+      if (key == 0) {
+        if (way >= kSiteWays) break;
+        way = kSiteWays - 1;
+        continue;
+      }
+      const uint64_t count =
+          together_of(take_counts(counts_of_way(group.data, number, way), member, team), mates);
+      if (member < 3) count_outcome(group, node, key, count, member, team);
+      __syncwarp(mates);
     }
   }
   __syncwarp(group.active);
 #pragma unroll 1
   for (uint32_t i = group.rank(); i < used; i += group.count()) {
-    Site* site = site_at(group.data, fresh(&engine->used[kAllCounters + i]));
+    const uint32_t number = fresh(&engine->used[kAllCounters + i]);
+    Site* site = site_at(group.data, number);
     for (uint32_t way = 0; way < kSiteWays; ++way) publish(&site->keys[way], 0ull);
+    for (uint32_t way = 0; way < kApartWays; ++way) publish(&apart_at(group.data, number)->keys[way], 0ull);
     publish(&site->tag_of_window, 0u);
     publish(&site->where, 0u);
     publish(&site->tag, 0u);

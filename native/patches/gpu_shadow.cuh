@@ -78,16 +78,12 @@ CUVEIN_FAST uint32_t compare(const Shape& state, uint64_t before, uint64_t now) 
     return edge_key(origin, label_of_other_block(state, difference), false);
   const uint32_t lanes = static_cast<uint32_t>(difference) & ((1u << kInstructionShift) - 1);
   if (lanes == 0) return edge_key(origin, Label::kThread, false);
+  // Where a clock has run out of bits, that is a finding, and then order is not known anyway.
   const uint32_t then = static_cast<uint32_t>(before >> state.clock_shift) & state.clock_mask;
   const uint32_t clock = static_cast<uint32_t>(now >> state.clock_shift) & state.clock_mask;
-  const uint32_t barriers_then = then >> state.event_bits;
-  const uint32_t most = state.clock_mask >> state.event_bits;
-  const bool saturated = most != 0 && barriers_then == most;
   if (lanes >= kWarpLanes)
-    return edge_key(origin, Label::kBlock, !saturated && barriers_then >= clock >> state.event_bits);
-  const uint32_t most_events = (1u << state.event_bits) - 1;
-  const bool stuck = saturated || (most_events != 0 && (then & most_events) == most_events);
-  return edge_key(origin, Label::kWarpDiffInst, !stuck && then >= clock);
+    return edge_key(origin, Label::kBlock, then >> state.event_bits >= clock >> state.event_bits);
+  return edge_key(origin, Label::kWarpDiffInst, then >= clock);
 }
 
 }  // namespace gpu

@@ -127,10 +127,10 @@ CUVEIN_SLOW void take_way(uint64_t data, uint32_t site, uint64_t outcome) {
     if (found == 0 || found == key) break;
   }
   if (way < kSiteWays) {
-    publish(&site_at(data, site)->keys[way], key);  // for the cache, as in make_site
+    __threadfence();  // drops an old copy in the multiprocessor's cache
     count_one<kCountsOffset>(site_address(data, site) + count_set() + way * 8);
   } else {
-    count_outcome({data, 0, lane_of_warp()}, fresh(site_node(data, site)), key, 1);
+    count_outcome({data, 0, lane_of_warp()}, fresh(site_node(data, site)), key, 1, 0, 1);
   }
 }
 
@@ -365,6 +365,7 @@ CUVEIN_FAST bool is_in_window(uint64_t data, uint64_t site, uint64_t address, ui
     const Quad window = quad<kSitesOffset + 16>(site);
     known = (window.x == tag_of(data)) & (address - wide(window.z, window.w) < window.y);
   }
+  again(&data);
   const uint64_t key = directory_key(address, shifts & 7);
   const Pair found =
       pair<kDirectoryOffset>(base_of(data) + (mix_page(key) & ((1u << kDirectoryBits) - 1)) * 8);
@@ -374,26 +375,24 @@ CUVEIN_FAST bool is_in_window(uint64_t data, uint64_t site, uint64_t address, ui
 
 CUVEIN_FAST uint32_t first_of(uint32_t active) { return __ffs(active) - 1; }
 
-// Edge key of a unit, as compare() has it, without branches and without clusters.
+// Edge key of a unit, as compare() and compare_shared() have it, without branches and without clusters.
+template <Space kSpace>
 CUVEIN_FAST uint32_t compare_usual(uint32_t shifts, uint64_t before, uint64_t now) {
-  const uint32_t pc_bits = shifts >> 17 & 31, event_bits = shifts >> 12 & 31;
-  const uint32_t clock_mask = (1u << (shifts >> 22 & 31)) - 1;
+  const uint32_t pc_bits = shifts >> 17 & 31;
   const uint32_t lanes =
       (static_cast<uint32_t>(before) ^ static_cast<uint32_t>(now)) & ((1u << kInstructionShift) - 1);
-  uint32_t key = ((static_cast<uint32_t>(before >> kInstructionShift) & ((1u << pc_bits) - 1)) + 1) << 4;
-  const uint32_t then = static_cast<uint32_t>(before >> (kInstructionShift + pc_bits)) & clock_mask;
-  const uint32_t clock = static_cast<uint32_t>(now >> (kInstructionShift + pc_bits)) & clock_mask;
-  const uint32_t most = clock_mask >> event_bits, most_events = (1u << event_bits) - 1;
   const bool in_warp = lanes < kWarpLanes;
-  const bool saturated = (most != 0) & (then >> event_bits == most);
-  const bool stuck = saturated | (in_warp & (most_events != 0) & ((then & most_events) == most_events));
-  const uint32_t from = in_warp ? then : then >> event_bits, to = in_warp ? clock : clock >> event_bits;
+  // Barriers, and within the warp its syncs. What stands above them is the same, where it matters.
+  const uint32_t shift = kInstructionShift + pc_bits + (in_warp ? 0 : shifts >> 12 & 31);
+  const bool unordered = static_cast<uint32_t>(before >> shift) >= static_cast<uint32_t>(now >> shift);
   uint32_t label = static_cast<uint32_t>(in_warp ? Label::kWarpDiffInst : Label::kBlock) << 1 |
-                   static_cast<uint32_t>(!stuck & (from >= to));
+                   static_cast<uint32_t>(unordered);
   if (lanes == 0) label = static_cast<uint32_t>(Label::kThread) << 1;
-  if ((before ^ now) >> (shifts >> 6 & 63) != 0) label = static_cast<uint32_t>(Label::kGrid) << 1;
-  key |= label;
-  return (before ^ now) >> kGenerationShift != 0 ? 0 : key;
+  const bool other_block = (before ^ now) >> (shifts >> 6 & 63) != 0;
+  if (kSpace == Space::kGlobal && other_block) label = static_cast<uint32_t>(Label::kGrid) << 1;
+  const uint32_t key =
+      ((static_cast<uint32_t>(before >> kInstructionShift) & ((1u << pc_bits) - 1)) + 1) << 4 | label;
+  return (kSpace == Space::kShared ? other_block : (before ^ now) >> kGenerationShift != 0) ? 0 : key;
 }
 
 template <bool kWhole>
@@ -493,94 +492,43 @@ CUVEIN_FAST Left analyse_usual(uint64_t site, uint32_t lanes, uint32_t low, uint
         atomicExch(in_global<unsigned long long>(entry),
                    static_cast<unsigned long long>(mine | (one ? highest_of(active) : lane_of_warp())));
     again_lanes<kWhole>(&active), again(&shifts);
-    edge = compare_usual(shifts, before, mine | (one ? first_of(active) : lane_of_warp()));
+    edge = compare_usual<kSpace>(shifts, before, mine | (one ? first_of(active) : lane_of_warp()));
   }
   again_lanes<kWhole>(&active), again(&site);
   const uint64_t key = outcome(word<kSitesOffset + 8>(site) & ((1u << kExtentShift) - 1), edge, facts);
-  if (count_way<kWhole>(site, active, idle, key)) return Left::kNothing;
-  *rest = key;
-  return Left::kCounts;
+  *rest = key;  // in any case: what was there need not be kept
+  return count_way<kWhole>(site, active, idle, key) ? Left::kNothing : Left::kCounts;
 }
 
-// The short way, of an access of a launch that may be on the GPU engine. `handle`: in, the userdata; out, the
-// same or the address of the site.
+// Whether all is known of an access of a launch that may be on the GPU engine. `handle`: in, the userdata;
+// out, the same or the address of the site.
 template <Space kSpace, bool kWhole>
-CUVEIN_FAST Left analyse_known(uint64_t* handle, uint32_t lanes, uint32_t where, uint64_t* rest) {
-  const uint64_t data = *handle;
+CUVEIN_FAST bool find_site(uint64_t* handle, uint32_t lanes, uint32_t where, uint64_t address,
+                           uint32_t* shifts, uint32_t* page) {
+  uint64_t data = *handle;
   const uint32_t active = kWhole ? ~0u : lanes;
-  if ((data & (kGpuCandidate | kReplay)) != kGpuCandidate) return Left::kAll;
-  if (!is_resident(data, active)) return Left::kAll;
+  *page = 0;
+  if ((data & (kGpuCandidate | kReplay)) != kGpuCandidate) return false;
+  if (!is_resident(data, active)) return false;
+  // Else both would be kept from before.
+  if (kSpace == Space::kGlobal) again(&data);
   uint64_t site = known_address(data, where);
-  uint32_t shifts, page = 0;
-  if (!together(active, is_site<kSpace>(data, site, where, static_cast<uint32_t>(*rest), &shifts)))
-    return Left::kAll;
-  if (kSpace == Space::kGlobal && !together(active, is_in_window(data, site, *rest, shifts, &page)))
-    return Left::kAll;
+  if (!together(active, is_site<kSpace>(data, site, where, static_cast<uint32_t>(address), shifts)))
+    return false;
+  if (kSpace == Space::kGlobal) again(&data);
+  if (kSpace == Space::kGlobal && !together(active, is_in_window(data, site, address, *shifts, page)))
+    return false;
   again(&site);
   *handle = site;
-  return analyse_usual<kSpace, kWhole>(site, active, static_cast<uint32_t>(*rest), shifts, page, rest);
+  return true;
 }
 
-// A global access like a usual one, of lanes that lie anywhere. `where`: the lower half of the address, above
-// it the page.
-CUVEIN_SLOW void analyse_apart(uint64_t site, uint64_t where, uint32_t active) {
-  uint32_t leaders, highest = lane_of_warp(), facts;
-  {
-    // Where all lanes have a sector of their own, they have an address of their own too.
-    uint32_t same = __match_any_sync(active, static_cast<uint32_t>(where) >> 5);
-    leaders = __ballot_sync(active, lane_of_warp() == first_of(same));
-    facts = (__popc(leaders) - 1) << kExtraShift | (__popc(active) - 1);
-    if (leaders != active) {
-      same = __match_any_sync(active, static_cast<uint32_t>(where) >> (word<kSitesOffset + 4>(site) & 7));
-      leaders = __ballot_sync(active, lane_of_warp() == first_of(same));
-      highest = highest_of(same);
-    }
-    facts |= (__popc(leaders) - 1) << kAddressesShift;
-  }
-  const bool idle = (leaders >> lane_of_warp() & 1) == 0;
-  uint64_t key;
-  {
-    const uint32_t shifts = word<kSitesOffset + 4>(site);
-    const uint64_t entry =
-        (where >> 32 << kPageShift) +
-        ((static_cast<uint32_t>(where) >> (shifts & 7)) & ((1u << kPageEntriesBits) - 1)) * 8;
-    const Pair own = pair<kResidentsOffset>(resident_address(site));
-    const uint64_t mine = wide(own.x | word<kSitesOffset + 12>(site), own.y);
-    const uint64_t before = exchange_if(!idle, entry, mine | highest);
-    const uint32_t edge = compare_usual(shifts, before, mine | lane_of_warp());
-    again(&site);
-    key = outcome(word<kSitesOffset + 8>(site) & ((1u << kExtentShift) - 1), edge, facts);
-  }
-  again(&active), again(&site);
-  __syncwarp(active);
-  if (!count_way<false>(site, active, idle, key))
-    count_apart(data_of_site(site), active, site_number(site), key, leaders);
-}
-
-// What is left of a usual access, see analyse_usual().
-template <Space kSpace>
-CUVEIN_FAST void finish_usual(uint64_t address_of_site, uint64_t rest, uint32_t active, Left left) {
-  const uint64_t data = data_of_site(address_of_site);
-  const uint32_t site = site_number(address_of_site);
-  if (left == Left::kCounts) {
-    // Of one place, as many lanes compared as it has units.
-    const uint32_t facts = static_cast<uint32_t>(rest);
-    const bool one = ((facts >> kAddressesShift ^ facts) & 31) != 0;
-    const uint32_t units = 1u << (word<kSitesOffset + 4>(address_of_site) >> 3 & 7);
-    count_apart(data, active, site, rest, one ? ((1u << units) - 1) << first_of(active) : active);
-    return;
-  }
-  uint64_t address = static_cast<uint32_t>(rest);
-  if (kSpace == Space::kGlobal) {
-    // Units of their own, in a launch without clusters.
-    if ((word<kSitesOffset + 4>(address_of_site) & (1u << 31 | 7 << 3)) == 0) {
-      analyse_apart(address_of_site, rest, active);
-      return;
-    }
-    const Pair first = pair<kSitesOffset + 24>(address_of_site);
-    address = wide(first.x, first.y) + (static_cast<uint32_t>(rest) - first.x);
-  }
-  analyse_scattered(data, address, active, site, kSpace == Space::kGlobal);
+// The short way.
+template <Space kSpace, bool kWhole>
+CUVEIN_FAST Left analyse_known(uint64_t* handle, uint32_t lanes, uint32_t where, uint64_t* rest) {
+  uint32_t shifts, page;
+  if (!find_site<kSpace, kWhole>(handle, lanes, where, *rest, &shifts, &page)) return Left::kAll;
+  return analyse_usual<kSpace, kWhole>(*handle, lanes, static_cast<uint32_t>(*rest), shifts, page, rest);
 }
 
 }  // namespace gpu

@@ -62,12 +62,17 @@ CUVEIN_PATCH cuvein_exit(void* userdata, uint64_t pc) {
 }
 
 CUVEIN_PATCH cuvein_barrier(void* userdata, uint64_t pc, uint32_t index, uint32_t threads, uint32_t flags) {
-  const uint32_t low = static_cast<uint32_t>(pc);
-  const uint32_t unusual = index | threads | ((flags & SANITIZER_BARRIER_FLAG_IS_SYNCHRONIZING) == 0);
-  if (cuvein::gpu::arrive_known(reinterpret_cast<uint64_t>(userdata), cuvein::gpu::active_lanes(),
-                                low + cuvein::gpu::kBarrierSite, unusual))
-    return SANITIZER_PATCH_SUCCESS;
-  return barrier_slow(userdata, low, index, threads, flags);
+  const uint64_t data = reinterpret_cast<uint64_t>(userdata);
+  const bool candidate = (data & (cuvein::kGpuCandidate | cuvein::kReplay)) == cuvein::kGpuCandidate;
+  const uint32_t unusual = index | threads | (~flags & SANITIZER_BARRIER_FLAG_IS_SYNCHRONIZING);
+  if (cuvein::gpu::together(~0u, candidate & (unusual == 0))) {
+    if (cuvein::gpu::arrive_known(data, static_cast<uint32_t>(pc) + cuvein::gpu::kBarrierSite))
+      return SANITIZER_PATCH_SUCCESS;
+    // Known, so that nothing is kept.
+    index = threads = 0;
+    flags = SANITIZER_BARRIER_FLAG_IS_SYNCHRONIZING;
+  }
+  return barrier_slow(userdata, static_cast<uint32_t>(pc), index, threads, flags);
 }
 
 CUVEIN_PATCH cuvein_syncwarp(void* userdata, uint64_t pc, uint32_t mask) {

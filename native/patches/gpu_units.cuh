@@ -59,9 +59,11 @@ CUVEIN_FAST void exchange_units(const Group& group, const State& state, uint32_t
   for (uint32_t i = 0; i < kMostUnits; ++i) {
     if (i >= units) break;
     keys[i] = 0;
-    if (entry != nullptr)
-      keys[i] = compare_shared(group, state, atomicExch(entry + i, static_cast<unsigned long long>(left)),
-                               compared);
+    if (entry != nullptr) {
+      const uint64_t before = atomicExch(entry + i, static_cast<unsigned long long>(left));
+      keys[i] = space == Space::kShared ? compare_shared(group, state, before, compared)
+                                        : compare(state, before, compared);
+    }
   }
   bool same = true;
   for (uint32_t i = 1; i < kMostUnits; ++i) {

@@ -185,6 +185,10 @@ T atomicAdd(T* at, T value) {
   return before;
 }
 template <typename T>
+T add_after(T* at, T value) {
+  return atomicAdd(at, value);
+}
+template <typename T>
 T atomicOr(T* at, T value) {
   const T before = *at;
   *at = before | value;
@@ -219,6 +223,10 @@ inline uint32_t lane_of_warp() { return emulated::Warp::instance().lane(); }
 template <uint64_t kDistance>
 void count_one(uint64_t address) {
   ++*reinterpret_cast<uint64_t*>(address + kDistance);
+}
+template <uint64_t kDistance>
+void count_several(uint64_t address, uint64_t count) {
+  *reinterpret_cast<uint64_t*>(address + kDistance) += count;
 }
 struct alignas(16) Quad {
   uint32_t x, y, z, w;

@@ -88,6 +88,8 @@ struct Device {
   // As the host does before generations are used again.
   void clear() {
     for (const uint64_t page : pages) madvise(reinterpret_cast<void*>(page), gpu::kPageBytes, MADV_DONTNEED);
+    madvise(shared_shadow, size_t{gpu::kMultiprocessors} * gpu::kSharedBytes * sizeof(uint64_t),
+            MADV_DONTNEED);
   }
 
   Ring* ring;
