@@ -70,6 +70,13 @@ def private(profile: LaunchProfile) -> LaunchProfile:
     return msgspec.structs.replace(profile, nodes=list(kept.values()), edges=edges)
 
 
+def but_for_shared_reads(profile: LaunchProfile) -> LaunchProfile:
+    """The graph without what reads of shared memory met; their nodes stay."""
+    reads = {node.id for node in profile.nodes if (node.space, node.type) == ("shared", "read")}
+    edges = [edge for edge in profile.edges if edge.node not in reads]
+    return msgspec.structs.replace(profile, edges=edges)
+
+
 def uncounted(profile: LaunchProfile) -> LaunchProfile:
     """The graph without the number of accesses on its edges."""
     edges = [msgspec.structs.replace(edge, count=0) for edge in profile.edges]
