@@ -188,8 +188,8 @@ def write_trace(stream: npt.NDArray[Any], path: Path) -> None:
         writer.end(1)
 
 
-def host(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Measure the host engine."""
+def host(arguments: argparse.Namespace, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Measure the host engine; ``keep`` is given what there is after each trace: the next may be cut off."""
     have = len(os.sched_getaffinity(0))
     counts = arguments.workers or [count for count in (1, 2, 4, 8, 16) if count <= have]
     if 1 not in counts:
@@ -253,6 +253,7 @@ def host(arguments: argparse.Namespace) -> dict[str, Any]:
             }
         )
         del stream
+        keep(result)
     return result
 
 
@@ -358,8 +359,17 @@ def main() -> None:
     parser.add_argument("--explain", action="store_true", help="say where the time goes")
     parser.add_argument("--output", type=Path, help="JSON; default without --workers: results/scaling.json")
     arguments = parser.parse_args()
+    # A row measured again is to be looked at; it does not take the place of the table.
+    output = arguments.output or (None if arguments.workers else RESULTS)
+
+    def keep(result: dict[str, Any]) -> None:
+        if output is not None:
+            whole = json.loads(output.read_text()) if output.exists() else {}
+            whole = {"benchmark": "scaling", **whole, arguments.engine: {"machine": describe(), **result}}
+            output.write_text(json.dumps(whole, indent=2) + "\n")
+
     if arguments.engine == "host":
-        result = host(arguments)
+        result = host(arguments, keep)
         if arguments.explain:
             result["processors"] = about_processors(result["traces"][0]["workers"][-1]["workers"])
         show_host(result)
@@ -368,12 +378,7 @@ def main() -> None:
     else:
         result = gpu_scaling.measure(arguments.repetitions)
         gpu_scaling.show(result)
-    # A row measured again is to be looked at; it does not take the place of the table.
-    output = arguments.output or (None if arguments.workers else RESULTS)
-    if output is not None:
-        whole = json.loads(output.read_text()) if output.exists() else {}
-        whole = {"benchmark": "scaling", **whole, arguments.engine: {"machine": describe(), **result}}
-        output.write_text(json.dumps(whole, indent=2) + "\n")
+    keep(result)
 
 
 if __name__ == "__main__":

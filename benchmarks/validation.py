@@ -248,8 +248,20 @@ def stability(result: Json) -> Section:
         "goal_mean": f"{100 * result['goal']['mean']:g} %",
         "goal_max": f"{100 * result['goal']['max']:g} %",
         "totals": _table(over, totals),
+        "beyond": _beyond(result, levels[0]),
         "table": _table([*heads, "why labels move"], rows),
     }, {}
+
+
+def _beyond(result: Json, level: str) -> str:
+    """Name the programs that miss the largest distance allowed, and whether runs of one engine do."""
+    most = result["goal"]["max"]
+    names = [_code(row["program"]) for row in result["programs"] if row[level]["max"] >= most]
+    if not names:
+        return f"No program misses the goal for {LEVELS[level]}."
+    alone = [row for row in result["programs"] if row[level].get("max_within", most) >= most]
+    within = "" if alone else "; between runs of one engine none does"
+    return f"Beyond {100 * most:g} % for {LEVELS[level]}: {', '.join(names)}{within}."
 
 
 def _distance(share: float) -> str:
@@ -404,8 +416,15 @@ def gpu_scaling(result: Json) -> Section:
         drawn.append(charts.Line(name, points))
     chart = charts.lines(drawn, x_axis="iterations of blocks", y_axis="milliseconds a launch")
     heads = ["varied", "blocks", "length", "plain, ms", "GPU engine, ms", "of the row above"]
+    doublings = {
+        name: result[axis]["largest_ratio_of_doubling"]
+        for axis, name in (("grid", "grid"), ("length", "length"))
+    }
     return {
         "goal": result["goal"],
+        "doublings": ", ".join(
+            f"twice the {name} cost up to {most:.2f}{TIMES}" for name, most in doublings.items()
+        ),
         "deviation": _percent(max(result[axis]["fit"]["largest_deviation"] for axis in ("grid", "length"))),
         "table": _table(heads, rows),
     }, {"images/validation-gpu.svg": chart}
