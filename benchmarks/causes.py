@@ -53,20 +53,22 @@ _DIFFERENCES: dict[tuple[str, str, str], str] = {
 }
 # By program.
 OVERHEAD: dict[str, str] = {
-    "rodinia/lud": "152 million accesses of warps in a quarter of a second: with empty patches 2.3 times the "
-    "plain run, and 16 ns for analysing each access",
-    "rodinia/nw": "255 launches of at most 128 warps take some 3.5 ms each: likely, since so few do not hide "
-    "how long the analysis of an access takes; not proven",
-    "rodinia/srad_v1": "50 million accesses of warps in 502 launches, in a quarter of a second: 22 ns for "
-    "analysing each",
-    "rodinia/streamcluster": "50 million accesses of warps in 1,432 launches, in less than a second: 45 ns "
-    "for analysing each",
-    "rodinia/gaussian": "90 million accesses of warps in 2,046 launches, in a third of a second: 13 ns for "
-    "analysing each",
+    "rodinia/lud": "382 launches, of which the kernels take 2.3 s of the 2.5 s more: 5 ms also where "
+    "there is one block, since few warps do not hide how long the analysis of an access takes "
+    "(`launch-phases.json`); with empty patches 2.3 times the plain run",
+    "rodinia/nw": "255 launches of at most 128 warps, whose kernels take 2 ms each, with one block as "
+    "with 128, and a quarter of that until all counts have left the GPU (`launch-phases.json`)",
+    "rodinia/srad_v1": "502 launches: half of what they take longer goes to kernels, nearly half to "
+    "counts that leave the GPU (`launch-phases.json`)",
+    "rodinia/streamcluster": "1,432 launches of 16 blocks, each waited for: the kernels take 1.6 s, the "
+    "rest was waiting for profiles (`launch-phases.json`, before these were kept in a journal)",
+    "rodinia/gaussian": "2,046 launches, each waited for: the kernels take 0.4 s, counts that leave the "
+    "GPU 0.5, the rest was waiting for profiles (`launch-phases.json`, before these were kept in a "
+    "journal)",
     "llm.c/train_gpt2_fp32": "not known: the run was ended before it told how many accesses it makes; not "
     "measured with the present engine",
-    "torch/reductions": "a sort with more counters than fit the engine's tables: each further count went to "
-    "the host by itself (mended in 364b0de; not measured since)",
+    "torch/reductions": "a sort with more counters than fit the engine's tables: each further count went "
+    "to the host by itself (mended in 364b0de; not measured since)",
 }
 
 
