@@ -6,6 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from cuvein.findings import analyse
 from cuvein.graph import load, reuse_intensity, reuse_ratio
 from cuvein.patterns.wording import percent
@@ -172,6 +174,26 @@ def test_diff_tells_races_and_equal_choices(tab: Tab, report: Path) -> None:
     page.wait_for_selector("text=Before and after are the same launch")
 
 
+def test_diff_counts_findings_by_severity(tab: Tab, report: Path, run: Path) -> None:
+    page = tab.open(report, f"#view=diff&{launch(1)}&with=host-1-2%2F2")
+    page.wait_for_selector(".pairs tbody tr")
+    rows = page.locator("tr", has_text="findings, ").all()
+    shown = [[cell.inner_text() for cell in row.locator("td").all()[:3]] for row in rows]
+    found = analyse(run).findings
+    expected = [
+        [
+            sum(f"host-1-2/{number}" in each.profiles and each.severity.word == word for each in found)
+            for number in (1, 2)
+        ]
+        for word in ("high", "medium", "low", "info")
+    ]
+    assert [[int(before), int(after)] for _, before, after in shown] == [
+        each for each in expected if any(each)
+    ]
+    assert shown[0][0] == "findings, high"
+    assert expected[0][0] < expected[0][1]  # the second launch has a race
+
+
 def test_run_facts_and_coverage(tab: Tab, report: Path) -> None:
     page = tab.open(report, f"#view=run&{launch(5)}")
     page.wait_for_selector("text=Coverage")
@@ -237,3 +259,30 @@ def test_view_files_hold_what_the_page_shows(tab: Tab, report: Path, run: Path, 
     write_report(read_all(run), [run], file)
     page = tab.open(report)
     assert json.loads(file.read_text())["index"] == page.evaluate("window.cuvein.store.index")
+
+
+def test_runs_of_two_builds_are_told_apart(tab: Tab, run: Path, tmp_path: Path) -> None:
+    builds = []
+    for pid, program in ((101, "before"), (202, "after")):
+        (profile,) = (each for each in read_all(run) if each.launch.sequence == 3)
+        process = msgspec.structs.replace(
+            profile.process, id=f"host-{pid}", pid=pid, arguments=[f"/builds/{program}", "64"]
+        )
+        builds.append(msgspec.structs.replace(profile, id=f"host-{pid}/1", process=process))
+    write_report(builds, [run], tmp_path / "two.html")
+    page = tab.open(tmp_path / "two.html")
+    rows = page.locator(".lrow:not(.head)")
+    assert [rows.nth(at).inner_text().count("before 64, process 101") for at in (0, 1)] == [1, 0]
+    page.get_by_label("Search launches").fill("after")
+    tab.until("document.querySelectorAll('.lrow:not(.head)').length === 1")
+    rows.first.click()
+    tab.until("document.querySelector('canvas, svg') !== null")
+    assert "after 64, process 202" in page.locator("body").inner_text()
+    page = tab.open(tmp_path / "two.html", "#view=diff")
+    named = [page.get_by_label(end).locator("option:checked").inner_text() for end in ("Before", "After")]
+    assert [name.split(" · ")[0] for name in named] == ["before 64, process 101", "after 64, process 202"]
+
+
+def test_launches_of_one_process_do_not_repeat_its_name(tab: Tab, report: Path) -> None:
+    page = tab.open(report)
+    assert "process" not in page.locator(".lrow:not(.head)").first.inner_text()

@@ -5,6 +5,7 @@ import type { Context } from "./context";
 import { currentLaunch } from "./context";
 import { button, h, keepFocus } from "./dom";
 import * as format from "./format";
+import { runName } from "./runs";
 import { onChange, state, update, VIEWS } from "./state";
 import type { ViewName } from "./state";
 import { Store } from "./store";
@@ -80,11 +81,11 @@ async function start(): Promise<void> {
     const single = state.view === "graph" || state.view === "source" || state.view === "run";
     bar.hidden = !single || !launch;
     if (launch && single) {
-      const at = index.launches.indexOf(launch), kernel = index.kernels[launch.kernel]!;
+      const at = index.launches.indexOf(launch), kernel = index.kernels[launch.kernel]!, run = runName(index, launch);
       const step = (by: number): void => { const next = index.launches[at + by]; if (next) update({ launch: next.id, selection: next.graph === launch.graph ? state.selection : [] }); };
       bar.replaceChildren(button("‹", () => step(-1), { class: "icon", "aria-label": "Previous launch", disabled: at === 0 }), button("›", () => step(1), { class: "icon", "aria-label": "Next launch", disabled: at === index.launches.length - 1 }),
         h("span", { class: "dim" }, `launch ${format.count(launch.sequence)}`), h("b", { class: "clip", title: kernel.name }, kernel.short),
-        h("span", { class: "dim clip" }, `grid ${format.shape(launch.grid)} · block ${format.shape(launch.block)}${launch.cluster ? ` · cluster ${format.shape(launch.cluster)}` : ""} · ${launch.device.name}`), launch.incomplete ? h("span", { class: "warning clip", title: launch.incomplete }, launch.incomplete) : h("span"));
+        h("span", { class: "dim clip" }, `grid ${format.shape(launch.grid)} · block ${format.shape(launch.block)}${launch.cluster ? ` · cluster ${format.shape(launch.cluster)}` : ""} · ${launch.device.name}${run ? ` · ${run}` : ""}`), launch.incomplete ? h("span", { class: "warning clip", title: launch.incomplete }, launch.incomplete) : h("span"));
     }
   }
 

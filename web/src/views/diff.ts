@@ -8,6 +8,7 @@ import * as format from "../format";
 import type { LaunchView, NodeView } from "../model";
 import { LABEL_WORDS, SPACE_WORDS } from "../model";
 import { sum, sumWeights, weighted } from "../raw";
+import { runName } from "../runs";
 import { state, update } from "../state";
 import type { Store } from "../store";
 import type { View } from "./view";
@@ -43,6 +44,8 @@ export class DiffView implements View {
     const whole = Math.max(sum(launch.traffic), sum(other.traffic));
     const most = Math.max(...pairs.map((pair) => Math.max(pair.before?.bytes ?? 0, pair.after?.bytes ?? 0)), 1);
     const distance = totalVariation(launch.traffic, other.traffic);
+    const rated = (at: LaunchView, severity: string): number => (at.findings ?? []).filter((each) => store.index.findings[each]!.severity === severity).length;
+    const severities = ["high", "medium", "low", "info"].filter((severity) => rated(launch, severity) + rated(other, severity) > 0);
     const row = (name: string, a: number, b: number, show: (value: number) => string): HTMLElement => h("tr", {}, h("td", {}, name), h("td", { class: "num" }, show(a)), h("td", { class: "num" }, show(b)), h("td", { class: `num ${a === b ? "dim" : ""}` }, delta(a, b)));
     this.element.replaceChildren(tools,
       h("section", { class: "box" }, h("h2", {}, "Traffic by scope"), h("div", { class: "compare" }, h("span", { class: "dim" }, "before"), trafficBar(launch.traffic, whole), h("span", { class: "num" }, format.bytes(sum(launch.traffic))), h("span", { class: "dim" }, "after"), trafficBar(other.traffic, whole), h("span", { class: "num" }, format.bytes(sum(other.traffic)))),
@@ -53,7 +56,7 @@ export class DiffView implements View {
             made.firstElementChild!.append(swatch(label), ` ${LABEL_WORDS[label]}`);
             return made;
           }), row("instructions", launch.instructions, other.instructions, format.count), row("sectors", launch.sectors, other.sectors, format.count), row("wavefronts", launch.wavefronts, other.wavefronts, format.count),
-          row("bytes not ordered by a barrier", unordered(before), unordered(after), format.bytes), row("closed subgraphs", before.graph.groups.length, after.graph.groups.length, format.count), row("findings", launch.findings?.length ?? 0, other.findings?.length ?? 0, format.count)))),
+          row("bytes not ordered by a barrier", unordered(before), unordered(after), format.bytes), row("closed subgraphs", before.graph.groups.length, after.graph.groups.length, format.count), ...severities.map((severity) => row(`findings, ${severity}`, rated(launch, severity), rated(other, severity), format.count))))),
       h("section", { class: "box" }, h("h2", {}, "Instructions"), h("p", { class: "dim" }, how(before, after)),
         h("table", { class: "plain-table pairs" }, h("thead", {}, h("tr", {}, h("th", {}, "before"), h("th", {}, "after"), h("th", {}, "access"), h("th", {}, "traffic by scope"), h("th", { class: "num" }, "bytes"), h("th", { class: "num" }, "change"), h("th", { class: "num", title: "sectors of global and local memory, wavefronts of shared memory" }, "sectors, wavefronts"), h("th", { class: "num", title: "share of the bytes whose scope differs" }, "scope moved"))),
           h("tbody", {}, ...pairs.slice(0, ROWS).map((pair) => this.pair(pair, launch, other, most)))),
@@ -73,7 +76,8 @@ export class DiffView implements View {
 }
 
 function title(store: Store, launch: LaunchView): string {
-  return `${launch.sequence}: ${format.clip(store.index.kernels[launch.kernel]!.short, 48)} · grid ${format.shape(launch.grid)} · ${format.bytes(sum(launch.traffic))}`;
+  const run = runName(store.index, launch);
+  return `${run ? `${run} · ` : ""}${launch.sequence}: ${format.clip(store.index.kernels[launch.kernel]!.short, 48)} · grid ${format.shape(launch.grid)} · ${format.bytes(sum(launch.traffic))}`;
 }
 
 /** The next launch of the kernel, else any other. */

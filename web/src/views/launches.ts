@@ -6,6 +6,7 @@ import { h, VirtualList } from "../dom";
 import * as format from "../format";
 import type { Index, LaunchView } from "../model";
 import { sum } from "../raw";
+import { runName } from "../runs";
 import { state, update } from "../state";
 import type { View } from "./view";
 
@@ -58,8 +59,8 @@ export class LaunchesView implements View {
     const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
     this.rows = index.launches.filter((launch) => {
       if (!words.length) return true;
-      const kernel = index.kernels[launch.kernel]!;
-      const text = `${launch.sequence} ${kernel.name} ${kernel.mangled} ${launch.grid.join("x")} ${launch.block.join("x")} ${launch.device.name} stream ${launch.stream} process ${index.processes[launch.process]!.process.pid}`.toLowerCase();
+      const kernel = index.kernels[launch.kernel]!, { process } = index.processes[launch.process]!;
+      const text = `${launch.sequence} ${kernel.name} ${kernel.mangled} ${launch.grid.join("x")} ${launch.block.join("x")} ${launch.device.name} stream ${launch.stream} process ${process.pid} ${process.arguments.join(" ")}`.toLowerCase();
       return words.every((word) => text.includes(word));
     });
     const column = COLUMNS.find((each) => each.name === name);
@@ -82,7 +83,7 @@ export class LaunchesView implements View {
 
   private row(position: number): HTMLElement {
     const { index } = this.context!.store;
-    const launch = this.rows[position]!, kernel = index.kernels[launch.kernel]!;
+    const launch = this.rows[position]!, kernel = index.kernels[launch.kernel]!, run = runName(index, launch);
     const cell = (at: number, child: Node | string, options: Record<string, string> = {}): HTMLElement => h("div", { role: "cell", ...options, class: `c${at} ${options["class"] ?? ""}` }, child);
     const serious = (launch.findings ?? []).reduce((worst, each) => Math.max(worst, ["info", "low", "medium", "high"].indexOf(index.findings[each]!.severity)), 0);
     return h("div", {
@@ -90,7 +91,7 @@ export class LaunchesView implements View {
       on: { click: () => this.open(position) },
     },
       cell(0, format.count(launch.sequence), { class: "num dim" }),
-      cell(1, h("span", {}, h("a", { href: "#", class: "kernel", title: kernel.name, on: { click: (event: Event) => event.preventDefault() } }, kernel.short), launch.incomplete ? h("span", { class: "warning", title: launch.incomplete }, " incomplete") : null), { class: "clip" }),
+      cell(1, h("span", {}, h("a", { href: "#", class: "kernel", title: kernel.name, on: { click: (event: Event) => event.preventDefault() } }, kernel.short), launch.incomplete ? h("span", { class: "warning", title: launch.incomplete }, " incomplete") : null, run ? h("span", { class: "dim", title: run }, ` ${run}`) : null), { class: "clip" }),
       cell(2, format.shape(launch.grid), { class: "num" }), cell(3, format.shape(launch.block), { class: "num" }),
       cell(4, trafficBar(launch.traffic)),
       cell(5, format.bytes(sum(launch.traffic)), { class: "num" }), cell(6, format.count(launch.instructions), { class: "num" }),
