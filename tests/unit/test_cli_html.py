@@ -50,6 +50,14 @@ def run(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("words", [("--by", "line"), ("--by", "finding"), ("--format", "json")])
+def test_a_page_takes_no_grouping_or_format(words: tuple[str, str], run: Path, tmp_path: Path) -> None:
+    done = cuvein("report", run, "--html", tmp_path / "page.html", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{' '.join(words)} is of no use with --html" in " ".join(done.stderr.replace("│", "").split())
+    assert not (tmp_path / "page.html").exists()
+
+
 def test_page_holds_the_launches_that_were_chosen(run: Path, tmp_path: Path) -> None:
     done = cuvein("report", run, "--html", tmp_path / "all.html")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -181,7 +181,7 @@ def test_a_source_root_is_not_ignored(by: str, tmp_path: Path, run: Callable[...
     folder = recorded(tmp_path / "run", "linked")
     error = run("report", "--by", by, "--source-root", tmp_path, folder, status=2)
     assert "--source-root is of no use with --by" in error
-    run("report", "--by", by, "--source-root", tmp_path, "--html", tmp_path / "page.html", folder)
+    run("report", "--source-root", tmp_path, "--html", tmp_path / "page.html", folder)
 
 
 def test_a_source_root_that_is_no_folder_is_refused(tmp_path: Path, run: Callable[..., str]) -> None:

@@ -81,6 +81,11 @@ def report(
             "give it with --by line or --html."
         )
     if html is not None:
+        if by is not View.KERNEL or format is not Format.TEXT:
+            unused = f"--by {by.value}" if by is not View.KERNEL else f"--format {format.value}"
+            raise typer.BadParameter(
+                f"{unused} is of no use with --html, which writes the page for the browser; leave one out."
+            )
         write_report(chosen(paths, kernel, launch), paths, html, roots=source_root or ())
         return
     if by is View.KERNEL:
