@@ -43,7 +43,7 @@ __attribute__((always_inline)) inline Reuse::Compared Reuse::compare(const Origi
     const uint64_t history = (prior.what & kHistory) | kSeveral | (newer ? kOlder : 0);
     const bool ordered = (history & orders_) == orders_;
     return {edge_key(node_plus_one(prior.what), Label::kBlock), !newer && clock != kMaxClock, ordered,
-            ordered ? what_ : what_ | history};
+            what_ | (ordered ? history_after_credit(prior.what) : history)};
   }
   const Label scope = label(difference, prior.who);
   // The clocks of two blocks have nothing to do with each other.
@@ -52,7 +52,7 @@ __attribute__((always_inline)) inline Reuse::Compared Reuse::compare(const Origi
   const uint64_t history = (prior.what & kHistory) | (difference != 0 ? kSeveral : 0) | (newer ? kOlder : 0);
   const bool ordered = same_block && (history & orders_) == orders_;
   return {edge_key(node_plus_one(prior.what), scope), unordered(prior, who, scope), ordered,
-          ordered ? what_ : what_ | history};
+          what_ | (ordered ? history_after_credit(prior.what) : history)};
 }
 
 // Which earlier access to these bytes of shared memory this one covers, for later ones that may race with it

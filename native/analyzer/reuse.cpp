@@ -117,7 +117,7 @@ inline uint64_t Reuse::compare_same_instruction(uint64_t what, unsigned bytes) {
   const uint64_t history = (what & kHistory) | kSeveral;
   if ((history & orders_) != orders_) return what_ | history;
   ordered_ += bytes;
-  return what_;
+  return what_ | history_after_credit(what);
 }
 
 // Lanes side by side within one tile, entry by entry; equal neighbours are added up before they are counted.

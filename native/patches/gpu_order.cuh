@@ -36,6 +36,11 @@ struct Met {
   bool ordered;  // the last barrier of the warp is credited
 };
 
+// What stays of the history when a barrier is credited: see the host engine's (native/analyzer/origin.h).
+CUVEIN_FAST uint64_t after_credit(uint64_t history) {
+  return (history & kOlder) != 0 ? (history & kWrote) | kSeveral : 0;
+}
+
 CUVEIN_FAST Met meet(const Meeting& meeting, const Meeters& lanes, uint64_t before) {
   const uint64_t own = meeting.writes ? kWrote : 0;
   const uint64_t needed = kSeveral | kOlder | (meeting.writes ? 0 : kWrote);
@@ -50,14 +55,14 @@ CUVEIN_FAST Met meet(const Meeting& meeting, const Meeters& lanes, uint64_t befo
     if (!same_block || (difference & kThreadMask) != 0) history |= kSeveral;
     if (!same_block || then < meeting.clock) history |= kOlder;
     ordered = meeting.ordered && same_block && (history & needed) == needed;
-    if (ordered) history = 0;
+    if (ordered) history = after_credit(before);
   }
   history |= own;
   if (lanes.count > 1) {  // one after the other
     history |= kSeveral;
     if (meeting.ordered && (history & needed) == needed) {
       ordered = true;
-      history = own | (lanes.count > 2 ? kSeveral : 0);
+      history = own | after_credit(history);
     }
   }
   uint64_t left = meeting.block | history;

@@ -210,7 +210,8 @@ class Model:
         """Credit the last barrier of the block if it separates the lane from an earlier access that matters.
 
         Once it is credited, whatever lies before it needs no other barrier. Reads and writes of a byte that
-        follow one another without such a barrier are kept, so that none hides another.
+        follow one another without such a barrier are kept, so that none hides another. Where they lay on both
+        sides of a barrier, engines do not know which came after the one that is credited: all count as such.
         """
         past = self._past.setdefault(byte, [])
         access = Past(
@@ -229,7 +230,12 @@ class Model:
         ):
             barrier = self.graph.barriers[clocks.completed[-1], "block"]
             barrier.ordered_bytes = (barrier.ordered_bytes or 0) + 1
-            past.clear()
+            on_both_sides = len({(earlier.block, earlier.clock) for earlier in past}) > 1
+            past[:] = (
+                [replace(earlier, block=access.block, clock=access.clock) for earlier in past]
+                if on_both_sides
+                else []
+            )
         past.append(access)
 
     def _label(self, record: Record, lane: int, prior: Touch) -> Label:

@@ -114,6 +114,19 @@ def test_a_read_by_the_later_writer_hides_no_other_reader():
     assert removable_at(records) == [C]
 
 
+def test_a_credit_forgets_no_read_since_the_barrier():
+    """B orders the read by the writer itself before the write by the other reader."""
+    records = [*write(0x10), *barrier(A), *read(0x18, own), *read(0x20), *barrier(B), *write(0x30, next_warp)]
+    assert removable_at(records) == []
+
+
+def test_a_credit_forgets_no_write_since_the_barrier():
+    """B orders the second write, which the lane above reads in step, before the read by another warp."""
+    shifted = [warp.read(0x20, lambda lane, n=n: own(n)(lane ^ 1), **SHARED) for n, warp in enumerate(ALL)]
+    records = [*write(0x10), *barrier(A), *write(0x18), *shifted, *barrier(B), *read(0x30)]
+    assert B not in removable_at(records)
+
+
 def test_a_broadcast_whose_first_reader_is_the_writer():
     """Lane 0 writes a word that its own warp reads: the barrier orders lanes 1 to 31 after it."""
     records = [ALL[0].write(0x10, {0: 0}, **SHARED), *barrier(A), ALL[0].read(0x20, lambda _: 0, **SHARED)]
