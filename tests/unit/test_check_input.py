@@ -55,7 +55,15 @@ def test_nothing_selected_lists_the_kernels_that_were_seen(tmp_path, run):
 def test_profiles_without_accesses_mean_nothing_was_profiled(tmp_path, run):
     status, _, err = run("check", write(tmp_path, Maker("idle()")))
     assert status == 120
-    assert "hold no memory access (idle())" in one_sentence(err)
+    assert "the launch holds no memory access (idle())" in one_sentence(err)
+
+
+def test_profiles_that_lost_all_accesses_are_incomplete(tmp_path, run):
+    cut = Maker("cut()")
+    cut.incomplete = "The trace breaks off."
+    status, _, err = run("check", write(tmp_path, cut))
+    assert status == 121
+    assert "no memory access is left in the profiles of cut(): The trace breaks off." in one_sentence(err)
 
 
 def test_missing_path(tmp_path, run):

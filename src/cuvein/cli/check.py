@@ -165,9 +165,14 @@ def _baseline(path: Path) -> Baseline:
 def _demand_accesses(report: Report) -> None:
     if not report.totals.instructions:
         kernels = output.listed([summary.kernel.name for summary in report.kernels])
+        if report.incomplete:
+            raise CuveinError(
+                Status.INCOMPLETE,
+                f"no memory access is left in the profiles of {kernels}: {report.incomplete[0]}",
+            )
+        held = "launch holds" if report.profiles == 1 else f"{report.profiles:,} launches hold"
         raise CuveinError(
-            Status.NOTHING_PROFILED,
-            f"nothing was profiled: the {report.profiles:,} launches hold no memory access ({kernels}).",
+            Status.NOTHING_PROFILED, f"nothing was profiled: the {held} no memory access ({kernels})."
         )
 
 
