@@ -35,8 +35,9 @@ constexpr uint64_t kOlder = 4;    // a barrier, or a change of block, lies betwe
 constexpr uint64_t kAsync = 8;
 constexpr uint64_t kHistory = kWrote | kSeveral | kOlder;
 
-// What stays of the history when a barrier is credited. If all accesses came before it, nothing; but where they lay
-// on both sides of a barrier already, nobody knows which of them came after this one, so that all may need the next.
+// What stays of the history when a barrier is credited. If all accesses came before it, nothing; but where
+// they lay on both sides of a barrier already, nobody knows which of them came after this one, so that all
+// may need the next.
 constexpr uint64_t history_after_credit(uint64_t what) {
   return (what & kOlder) != 0 ? (what & kWrote) | kSeveral : 0;
 }
