@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
+import golden
 from cuvein.findings import analyse
 from cuvein.graph import load, reuse_intensity, reuse_ratio
 from cuvein.patterns.wording import percent
 from cuvein.profile import read_all
+from cuvein.report import findings_words
 from cuvein.report.html import write_report
 
 if TYPE_CHECKING:
@@ -286,3 +289,24 @@ def test_runs_of_two_builds_are_told_apart(tab: Tab, run: Path, tmp_path: Path) 
 def test_launches_of_one_process_do_not_repeat_its_name(tab: Tab, report: Path) -> None:
     page = tab.open(report)
     assert "process" not in page.locator(".lrow:not(.head)").first.inner_text()
+
+
+def test_findings_tell_where_they_were_launched_and_what_they_touch(tab: Tab, tmp_path: Path) -> None:
+    recording = golden.FOLDER / "training" / "step.jsonl.gz"
+    for number, line in enumerate(gzip.decompress(recording.read_bytes()).splitlines()):
+        (tmp_path / f"launch-{number:06}.json").write_bytes(line)
+    found = analyse(tmp_path).findings
+    write_report(read_all(tmp_path), [tmp_path], tmp_path / "step.html")
+    page = tab.open(tmp_path / "step.html", "#view=findings")
+    page.wait_for_selector(".card")
+    first = page.locator(".card").first.inner_text()
+    assert "torch_train.py" in findings_words.launched(found[0])[0]
+    for sentence in (*findings_words.launched(found[0]), findings_words.data(found[0])):
+        assert sentence in first
+    page.get_by_label("Search findings").fill("EmbeddingBackward0")
+    told = [" ".join([*findings_words.launched(each), findings_words.data(each)]) for each in found]
+    fitting = sum("EmbeddingBackward0" in text for text in told)
+    assert 0 < fitting < len(found)
+    tab.until(
+        f"[...document.querySelectorAll('[role=status]')].some(s => s.textContent.startsWith('{fitting} of'))"
+    )

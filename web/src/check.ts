@@ -21,7 +21,7 @@ export function checkIndex(index: Index, parts: unknown[]): void {
     for (const finding of launch.findings ?? []) records(index.findings[finding]);
   }
   for (const finding of index.findings) {
-    texts(finding.title);
+    texts(finding.title, finding.data ?? "", ...finding.launched ?? []);
     lists(finding.places, finding.grid, finding.block);
     records(index.kernels[finding.kernel], finding.evidence, finding.removal);
   }

@@ -109,6 +109,8 @@ export interface FindingView {
   score: number;
   mechanism: string;
   caveat: string;
+  launched?: string[];
+  data?: string;
 }
 
 export interface NodeView {

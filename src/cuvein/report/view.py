@@ -12,6 +12,7 @@ from cuvein.findings.locating import source_line
 from cuvein.graph import LABELS, Graph, coalescing_ratio, conflict_ratio, ideal_sectors
 from cuvein.graph.labels import INDEX
 from cuvein.patterns import Kernel, Thresholds
+from cuvein.report import findings_words as words
 from cuvein.report.view_code import CodeBuilder
 from cuvein.report.view_model import (
     FindingView,
@@ -234,6 +235,8 @@ def finding_view(finding: Finding, kernel: int) -> FindingView:
         score=finding.score,
         mechanism=finding.mechanism,
         caveat=finding.caveat,
+        launched=words.launched(finding),
+        data=words.data(finding),
     )
 
 

@@ -115,8 +115,11 @@ class PlaceView(msgspec.Struct, frozen=True, omit_defaults=True):
     source: tuple[str, int] | None = None
 
 
-class FindingView(msgspec.Struct, frozen=True):
-    """A finding; the fields are those of `cuvein.patterns.Finding`."""
+class FindingView(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A finding; the fields are those of `cuvein.patterns.Finding`.
+
+    ``launched`` and ``data`` are the text's sentences on where it was launched and on the data objects.
+    """
 
     pattern: str
     variant: str
@@ -137,6 +140,8 @@ class FindingView(msgspec.Struct, frozen=True):
     score: float
     mechanism: str
     caveat: str
+    launched: list[str] = []
+    data: str = ""
 
 
 class NodeView(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -50,7 +50,7 @@ export class FindingsView implements View {
     const chosen = index.findings.map((finding, position) => ({ finding, position })).filter(({ finding, position }) => {
       if (position === state.finding) return true;
       if (["info", "low", "medium", "high"].indexOf(finding.severity) < least) return false;
-      const text = `${finding.title} ${finding.variant} ${finding.pattern} ${index.kernels[finding.kernel]!.name} ${finding.places.map((place) => `${place.function} ${place.source?.[0] ?? ""}`).join(" ")}`.toLowerCase();
+      const text = `${finding.title} ${finding.variant} ${finding.pattern} ${index.kernels[finding.kernel]!.name} ${finding.places.map((place) => `${place.function} ${place.source?.[0] ?? ""}`).join(" ")} ${(finding.launched ?? []).join(" ")} ${finding.data ?? ""}`.toLowerCase();
       return words.every((word) => text.includes(word));
     });
     this.status.textContent = `${format.count(chosen.length)} of ${format.count(index.findings.length)} findings`;
@@ -85,6 +85,7 @@ export class FindingsView implements View {
         finding.score > 0 && h("span", { class: "score", title: "share of the whole run's instructions, transactions or bytes that acting on it affects" }, format.percent(finding.score))),
       h("p", { class: "summary" }, finding.summary),
       h("p", { class: "dim clip", title: kernel.name }, "in ", h("b", {}, kernel.short), ` · grid ${format.shape(finding.grid)}, block ${format.shape(finding.block)} · ${finding.launches === finding.of_launches ? (finding.launches === 1 ? "its one launch" : `all ${format.count(finding.launches)} launches`) : `${format.count(finding.launches)} of ${format.count(finding.of_launches)} launches`}`),
+      ...[...finding.launched ?? [], finding.data].filter(Boolean).map((sentence) => h("p", { class: "site" }, sentence)),
       h("div", { class: "places" }, ...finding.places.slice(0, 12).map((place) => button(
         h("span", {}, h("code", {}, format.address(place.pc, state.base)), ` ${place.type} ${place.space.replace("_", " ")}${place.source ? ` · ${format.fileName(place.source[0])}:${place.source[1]}` : ""}`),
         () => void this.go(position, [place]), { class: "place", title: `Show in the graph: ${place.function}` })),
