@@ -12,7 +12,10 @@ import pytest
 
 import golden
 from cuvein.findings.analysis import analyse
+from cuvein.findings.baseline import Baseline
+from cuvein.findings.checking import check
 from cuvein.findings.comparison import compare, read_run
+from cuvein.findings.rules import read_rules
 from cuvein.patterns import Thresholds
 from cuvein.profile import decode, violations, write
 from cuvein.report.by_finding import FindingDocument
@@ -22,7 +25,9 @@ from cuvein.report.diff import diff_text
 from cuvein.report.diff_document import diff_document
 from cuvein.report.findings import findings_text
 from cuvein.report.html import write_report
+from cuvein.report.junit import junit
 from cuvein.report.listing import Listing
+from cuvein.report.sarif import sarif
 from cuvein.source import launched_at, traffic_of
 
 if TYPE_CHECKING:
@@ -174,6 +179,10 @@ def test_every_form_of_report_tells_the_temporary(step: list[LaunchProfile], tmp
     before, after = (read_run([tmp_path], Thresholds(streaming=least)) for least in (2, 0.95))
     comparison = compare(before, after)
     assert f"Data: {title}." in diff_text(comparison, width=1000)
+    verdict = check(analyse(tmp_path), read_rules(None, ["info"], ()), Baseline())
+    for form in (sarif(verdict), junit(verdict), diff_text(comparison, width=1000)):
+        assert f"Data: {title}." in form.replace("&gt;", ">")
+        assert "Launched by the backward of torch_train.py:30 in Classifier.forward" in form
     (kernel,) = diff_document(comparison)["kernels"]
     names = [each["name"] for one in kernel["findings"]["appeared"] for each in one["after"]["objects"]]
     assert TEMPORARY in names

@@ -204,9 +204,9 @@ def _finding(each: FindingChange) -> str:
         return ""
     severity = _severity(each.before, each.after)
     text = f"{severity} {words.heading(finding)} at {_place(finding)}: {finding.summary}"
-    data = words.data(finding)
-    if data:
-        text += f" {data[0].upper()}{data[1:]}."
+    context = words.context(finding)
+    if context:
+        text += f" {context}"
     if each.before is not None and each.after is not None and each.before.scope != each.after.scope:
         text += f" Scope: {each.before.scope} -> {each.after.scope}."
     return text

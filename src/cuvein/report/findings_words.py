@@ -150,6 +150,12 @@ def data(finding: Finding) -> str:
     return f"data: {'; '.join(names[:_OBJECTS])}{more}"
 
 
+def context(finding: Finding) -> str:
+    """Return where it was launched and what it touches, as sentences; empty where neither is known."""
+    parts = (*launched(finding), data(finding))
+    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
+
+
 def amounts(totals: Totals) -> str:
     """Return all four quantities in one line."""
     return (

@@ -68,7 +68,7 @@ def _case(suite: Xml.Element, finding: Finding) -> Xml.Element:
 
 def _details(finding: Finding) -> str:
     places = [f"{words.location(place)}: {words.instruction(place)}" for place in finding.places]
-    lines = [finding.summary, *places, words.action(finding), words.time(finding)]
+    lines = [finding.summary, *places, words.context(finding), words.action(finding), words.time(finding)]
     lines += [f"Do: {finding.mechanism}", f"But: {finding.caveat}"]
     return "\n".join(line for line in lines if line)
 

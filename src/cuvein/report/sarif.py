@@ -85,6 +85,7 @@ def _result(finding: Finding, state: str) -> dict[str, Any]:
         part
         for part in (
             f"{words.heading(finding)} in {finding.kernel.name}.",
+            words.context(finding),
             finding.summary,
             words.action(finding),
             words.time(finding),
