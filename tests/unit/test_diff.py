@@ -274,6 +274,29 @@ def test_equal_runs_have_no_difference(comparison):
 # The command
 
 
+def test_of_several_kernels_those_without_a_change_are_only_named(comparison):
+    before, after, other = transpose(padded=False), transpose(padded=True), private(promoted=False)
+    text = diff_text(comparison([before, other], [after, other]))
+    assert "Unchanged:\n  softmax(float *) (1 launch)\n" in text
+    assert text.count("For one launch:") == 1
+
+
+def test_of_several_kernels_each_with_a_change_is_told(comparison):
+    before = [transpose(padded=False), private(promoted=False)]
+    text = diff_text(comparison(before, [transpose(padded=True), private(promoted=True)]))
+    assert "Unchanged" not in text
+    assert text.count("For one launch:") == 2
+
+
+def test_many_kernels_without_a_change_are_counted(comparison):
+    makers = [Maker(f"kernel_{number}()") for number in range(15)]
+    for maker in makers:
+        maker.node()
+    text = diff_text(comparison(makers, makers))
+    assert text.count("_") == 12
+    assert "  and 3 more" in text
+
+
 def test_text_names_what_went_and_what_was_promised(tmp_path, monkeypatch, capsys):
     run = command_line(monkeypatch, capsys)
     before = save(tmp_path / "A", transpose(padded=False))

@@ -26,12 +26,21 @@ T = TypeVar("T")
 def diff_text(comparison: Comparison, width: int = 100) -> str:
     """Return a comparison for people: kernel by kernel, what a launch does now and did before."""
     lines: list[str] = []
+    unchanged = (
+        [each for each in comparison.kernels if _unchanged(each)] if len(comparison.kernels) > 1 else []
+    )
     for kernel in comparison.kernels:
-        lines += [*_kernel(kernel, width), ""]
-    for title, kernels in (("Only before", comparison.before_only), ("Only after", comparison.after_only)):
+        if not any(kernel is each for each in unchanged):
+            lines += [*_kernel(kernel, width), ""]
+    for title, kernels, listed in (
+        ("Only before", comparison.before_only, None),
+        ("Only after", comparison.after_only, None),
+        ("Unchanged", [each.match.after for each in unchanged], _LISTED),
+    ):
         if kernels:
             lines.append(f"{title}:")
-            lines += [f"  {words.printable(kernel.name)} ({_launches(kernel)})" for kernel in kernels]
+            lines += [f"  {words.printable(each.name)} ({_launches(each)})" for each in kernels[:listed]]
+            lines += [line.removeprefix("  ") for line in _more(len(kernels) - (listed or len(kernels)))]
             lines.append("")
     for note in _notes(comparison):
         lines += textwrap.wrap(f"Note: {words.printable(note)}.", width, break_on_hyphens=False)
@@ -46,6 +55,17 @@ def _notes(comparison: Comparison) -> list[str]:
     if before == after:
         return before
     return [f"before, {note}" for note in before] + [f"after, {note}" for note in after]
+
+
+def _unchanged(kernel: KernelComparison) -> bool:
+    before, after = kernel.match.before, kernel.match.after
+    return (
+        (before.name, before.launches) == (after.name, after.launches)
+        and all(getattr(kernel.before, name) == getattr(kernel.after, name) for name in QUANTITIES)
+        and all(one == other for one, other in kernel.traffic.values())
+        and not (kernel.nodes.before_only or kernel.nodes.after_only or kernel.moved)
+        and not (kernel.gone or kernel.appeared or any(each.moved for each in kernel.stayed))
+    )
 
 
 def _kernel(kernel: KernelComparison, width: int) -> list[str]:
