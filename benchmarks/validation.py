@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 import statistics
 import sys
@@ -305,6 +306,7 @@ def overhead(result: Json) -> Section:
         "goal_median": f"{goal['median']:g}{TIMES}",
         "goal_most": f"{goal['most']:g}{TIMES}",
         "summary": _table(["", "programs", "median", "most"], totals),
+        "unended": _unended(result["programs"]),
         "table": _table(["program", "plain", "launches", "accesses", *(WAYS[way] for way in ways)], rows),
         "missed": f"Above {goal['most']:g}{TIMES} with the GPU engine, or not ended in time:\n\n"
         + _table(["program", "wall time", "cause"], missed)
@@ -312,6 +314,20 @@ def overhead(result: Json) -> Section:
         else "",
         "failed": _failed("What was not measured:", result),
     }, {"images/validation-overhead.svg": chart}
+
+
+def _unended(rows: list[Json]) -> str:
+    """Say what the median leaves out, which would make it look better than it is."""
+    names = [_code(row["name"]) for row in rows if "gpu" in row["failures"]]
+    if not names:
+        return ""
+    ratios = [ratio for row in rows if (ratio := ratio_of(row, "gpu")) is not None]
+    median = statistics.median([*ratios, *[math.inf] * len(names)])
+    known = f"{median:.2f}{TIMES}" if math.isfinite(median) else "not known"
+    return (
+        f"Not in the numbers of the GPU engine: {', '.join(names)}, which did not end in the time given. "
+        f"With these, as slower than all others, the median is {known}."
+    )
 
 
 def _way(row: Json, way: str) -> str:

@@ -126,6 +126,15 @@ def test_times_are_ratios_to_the_plain_run_and_misses_have_a_cause(made):
     assert "more than 60 s" in text
 
 
+def test_the_median_says_what_it_leaves_out():
+    rows = [program(f"a/{ratio}", gpu=ratio, host=1.0) for ratio in (1.0, 1.2, 4.0)]
+    late = program("a/late", host=1.0) | {"failures": {"gpu": "more than 9 s"}}
+    assert validation._unended(rows) == ""
+    assert "`a/late`, which did not end" in validation._unended([*rows, late])
+    assert f"the median is 2.60{validation.TIMES}" in validation._unended([*rows, late])
+    assert "the median is not known" in validation._unended([rows[0], late, late])
+
+
 def test_charts_are_images_of_the_page(made):
     (name,) = [name for name in made if name.endswith(".svg")]
     assert f"]({name})" in made["validation.md"]
