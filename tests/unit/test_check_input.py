@@ -135,6 +135,7 @@ def test_baseline_of_kernels_that_were_not_profiled(tmp_path, run):
         ('{"format": "cuvein baseline", "version": 9, "findings": []}', "version 9"),
         ('{"format": "cuvein baseline", "version": 1, "findings": [{"fingerprint": 1}]}', "damaged"),
         ('{"format": "cuvein baseline", "version": 1}', "damaged"),
+        ('{"format": "cuvein baseline", "version": 1, "x": ' + "[" * 100_000, "damaged"),
     ],
 )
 def test_bad_baseline(tmp_path, run, content, words):
@@ -163,6 +164,10 @@ def test_missing_baseline(tmp_path, run):
         ('[[ignore]]\nreason = "none"', "has to name a pattern or a kernel"),
         ('[[ignore]]\npattern = "streaming"', "missing required field `reason`"),
         ('[[ignore]]\nkernel = "("\nreason = "x"', "is not a regular expression"),
+        ("fail-on = " + "[" * 100_000, "is not valid TOML"),
+        ("[thresholds]\nconflict = " + "9" * 5000, "is not valid TOML"),
+        ('[[ignore]]\nkernel = "a{99999999999}"\nreason = "x"', "is not a regular expression"),
+        (f'[[ignore]]\nkernel = "{"(" * 9999}{")" * 9999}"\nreason = "x"', "is not a regular expression"),
         ('[[ignore]]\npattern = "bank"\nreason = "x"', "There is no pattern 'bank'"),
     ],
 )

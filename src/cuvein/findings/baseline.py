@@ -143,5 +143,5 @@ def read_baseline(path: Path) -> Baseline:
                 "cuvein to read it."
             )
         return Baseline(msgspec.json.decode(data, type=_File).findings)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BaselineError(f"{path} is damaged: {error}.") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import reprlib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -174,7 +175,7 @@ def _read(path: Path) -> _File:
         raise RulesError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from None
     except UnicodeDecodeError:
         raise RulesError(f"{path} is not a text file.") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number too long and brackets too deep included
         raise RulesError(f"{path} is not valid TOML: {error}.") from None
     try:
         return msgspec.convert(document, _File)
@@ -188,8 +189,10 @@ def _check(entry: Ignore) -> None:
     try:
         if entry.pattern is not None:
             pattern_named(entry.pattern)
-        re.compile(entry.kernel or "")
     except ValueError as error:
         raise RulesError(str(error)) from None
-    except re.error as error:
-        raise RulesError(f"{entry.kernel!r} is not a regular expression: {error}.") from None
+    try:
+        re.compile(entry.kernel or "")
+    except (re.error, OverflowError, RecursionError) as error:
+        shown = reprlib.repr(entry.kernel)
+        raise RulesError(f"{shown} is not a regular expression: {error}.") from None
