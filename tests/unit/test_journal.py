@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import resource
 import shutil
@@ -73,6 +74,19 @@ def test_journal_that_makes_no_sense_is_removed(tmp_path: Path) -> None:
         (tmp_path / "journal").write_bytes(data)
         assert journal.empty(tmp_path) == 0
         assert not list(tmp_path.iterdir())
+
+
+def test_journal_that_cannot_be_removed_is_left(
+    keeper: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(keeper, tmp_path / "journal") == "done\n0"
+
+    def refuse(path: Path, **_: object) -> None:
+        raise PermissionError(errno.EPERM, "not permitted", str(path))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    assert journal.empty(tmp_path) == 2
+    assert journal.empty(tmp_path) == 0
 
 
 def test_a_run_that_was_killed_counts_them(keeper: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from cuvein.profile.writing import replace_file
@@ -49,7 +50,9 @@ def empty(folder: Path) -> int:
         if not file.exists():
             replace_file(profile, file)
             written += 1
-    journal.unlink(missing_ok=True)
+    # Left behind, it holds nothing that has no file.
+    with suppress(OSError):
+        journal.unlink()
     return written
 
 

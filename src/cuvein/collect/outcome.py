@@ -121,7 +121,12 @@ def read(output: Path) -> Outcome:
 
 
 def _is_running(summary: ProcessSummary) -> bool:
-    return Path(f"/proc/{summary.process.pid}").exists()
+    try:
+        status = Path(f"/proc/{summary.process.pid}/stat").read_bytes()
+    except OSError:
+        return False
+    # One that has ended is still listed until its parent asks, which in a container may be never.
+    return status.rpartition(b") ")[2][:1] not in (b"Z", b"X")
 
 
 def _incomplete(profiles: Iterable[Path], unreadable: list[str]) -> Iterable[tuple[Path, str]]:
@@ -129,7 +134,7 @@ def _incomplete(profiles: Iterable[Path], unreadable: list[str]) -> Iterable[tup
     for path in profiles:
         try:
             sentence = decoder.decode(path.read_bytes()).incomplete
-        except (OSError, msgspec.DecodeError) as error:  # noqa: PERF203 (one bad file must not hide the rest)
+        except (OSError, msgspec.DecodeError, RecursionError) as error:  # noqa: PERF203 (others are read)
             unreadable.append(f"{path} cannot be read: {error}.")
         else:
             if sentence is not None:

@@ -121,6 +121,40 @@ def test_daemon_does_not_hold_cuvein_up(cuvein: Cuvein) -> None:
     assert "still running" in (cuvein.folder / "stderr").read_text()
 
 
+def test_process_that_nobody_has_asked_for_since_it_was_killed_is_not_running(cuvein: Cuvein) -> None:
+    text = (
+        "import os, time\n"
+        "if os.fork() == 0:\n"
+        "    child = os.fork()\n"
+        f"    if child == 0:\n        {PROGRAM_WITH_CUDA}        os.kill(os.getpid(), 9)\n"
+        "    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)\n"
+        "    open('ready', 'w').close(); time.sleep(5); os._exit(0)\n"
+        "while not os.path.exists('ready'): time.sleep(0.02)\n"
+    )
+    command = cuvein.arguments("run", "--", *cuvein.program(text))
+    scenario = {"finished": False, "profiles": [None], "kernels": [["k", 1, 1]]}
+    environment = {**cuvein.environment, "SCENARIO": json.dumps(scenario)}
+    with (cuvein.folder / "stderr").open("wb") as stderr:
+        process = subprocess.run(command, cwd=cuvein.folder, env=environment, stderr=stderr, check=False)
+    assert process.returncode == 121
+    said = (cuvein.folder / "stderr").read_text()
+    assert "was cut off" in said
+    assert "still running" not in said
+
+
+@pytest.mark.parametrize("profile", ["b'{\"a\":' + b'[' * 100000", 'b\'{"incomplete":"\\xff"}\'', "b''"])
+def test_profile_that_cannot_be_read_is_told_of(cuvein: Cuvein, profile: str) -> None:
+    text = (
+        f"import pathlib\n{PROGRAM_WITH_CUDA}"
+        f"next(pathlib.Path('out').glob('process-*/launch-*')).write_bytes({profile})\n"
+    )
+    scenario = {"profiles": [None], "finished": False, "kernels": [["k", 1, 1]]}
+    done = cuvein.run("run", "-o", "out", "--", *cuvein.program(text), scenario=scenario)
+    assert done.returncode == 121
+    assert b"launch-000001.json cannot be read" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
 def test_options_reach_the_monitor(cuvein: Cuvein) -> None:
     words = "--launch-skip 2 --launch-count 5 --profile-from-start off --nvtx-include a --nvtx-include b"
     done = cuvein.run(
