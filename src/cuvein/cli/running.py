@@ -27,6 +27,8 @@ __all__ = [
     "run",
 ]
 
+INTERRUPTED = 128 + 2
+"""The exit status of what Ctrl-C has ended: that of SIGINT."""
 LARGEST = 2**63 - 1
 LARGEST_RING = 1 << 16  # MiB
 LARGEST_SHADOW = 1 << 22  # MiB
@@ -96,6 +98,14 @@ def run(options: Options) -> int:
         The program was not started.
     """
     request = _request(options)
+    try:
+        return _run(request, options)
+    except KeyboardInterrupt:
+        # While the program runs, Ctrl-C is the program's; here it ends what comes before or after.
+        return INTERRUPTED
+
+
+def _run(request: Request, options: Options) -> int:
     result = launch(request, messages.warn, _prepare_for_the_end)
     from cuvein.cli import summary  # noqa: PLC0415 (loaded while the program runs)
 
@@ -119,6 +129,13 @@ def _request(options: Options) -> Request:
         raise MisuseError("nothing would be kept: --no-profile needs --trace FILE")
     if options.no_profile and options.output is not None:
         raise MisuseError("--output is for profiles, which --no-profile does not write")
+    if options.no_profile and options.source is not Source.NONE:
+        raise MisuseError("--source is for profiles, which --no-profile does not write")
+    if options.source_roots and options.source is Source.NONE:
+        raise MisuseError("--source-root is of no use without --source path or --source embed")
+    for folder in options.source_roots or ():
+        if not folder.is_dir():
+            raise MisuseError(f"--source-root: there is no folder {messages.printable(str(folder))}")
     if options.engine is Engine.GPU and options.trace is not None:
         raise MisuseError("--engine gpu makes no records for a trace; leave out one of the two")
     on_gpu = options.engine is Engine.GPU or (options.engine is Engine.AUTO and options.trace is None)

@@ -134,7 +134,7 @@ def launch(
                 file,
             )
             ending = process.run(path, [request.program, *request.arguments], variables, started)
-        except CuveinError:
+        except (CuveinError, KeyboardInterrupt):
             output.discard_if_empty(folder)
             raise
         from cuvein.collect import outcome  # noqa: PLC0415 (see above)

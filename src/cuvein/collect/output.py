@@ -120,7 +120,8 @@ def check_trace(file: Path, *, replace: bool) -> None:
         with file.open("ab"):
             pass
         if not existed:
-            file.unlink()
+            # Where a link leads, not the link.
+            file.resolve().unlink()
     except OSError as error:
         raise _unwritable(file, error) from None
 

@@ -69,6 +69,15 @@ def test_trace_that_exists_is_not_overwritten(cuvein: Cuvein) -> None:
     assert (cuvein.folder / "t").read_text() == "precious"
 
 
+def test_link_to_a_trace_that_is_to_be_stays(cuvein: Cuvein) -> None:
+    (cuvein.folder / "link").symlink_to("t")
+    cuvein.run("run", "--trace", "link", "--", "true")
+    assert [path.name for path in cuvein.folder.iterdir()] == ["link"]
+    program = cuvein.program(PROGRAM_WITH_CUDA)
+    cuvein.run("run", "--trace", "link", "--", *program, scenario={"kernels": [["k", 1, 1]]})
+    assert (cuvein.folder / "t").read_text() == "trace"
+
+
 def test_default_folders_are_numbered(cuvein: Cuvein) -> None:
     scenario = {"profiles": [None], "kernels": [["k", 1, 1]]}
     program = cuvein.program("#!/usr/bin/env python3\n" + PROGRAM_WITH_CUDA, "my app")
@@ -95,6 +104,23 @@ def test_wrong_usage_is_2(cuvein: Cuvein, words: list[str | bytes]) -> None:
     done = cuvein.run("run", *words)
     assert done.returncode == 2
     assert done.stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--source-root", "."], b"no use without --source"),
+        (["--source", "embed", "--source-root", "nowhere"], b"there is no folder nowhere"),
+        (["--source", "path", "--no-profile", "--trace", "t"], b"--source is for profiles"),
+    ],
+)
+def test_source_that_would_not_be_kept_is_refused_before_the_program_starts(
+    cuvein: Cuvein, words: list[str], said: bytes
+) -> None:
+    done = cuvein.run("run", *words, "--", "touch", "started", env={"COLUMNS": "200"})
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not list(cuvein.folder.iterdir())
 
 
 @pytest.mark.parametrize("name", ["CUDA_INJECTION64_PATH", "LD_PRELOAD"])
