@@ -254,13 +254,10 @@ void Drain::release(uint64_t from, uint64_t bytes) {
 void Drain::fail(const std::string& what) {
   over_ = true;
   consumed_->store(kAllRoom, std::memory_order_release);
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    reason_ = "the analysis stopped: " + what;
-  }
-  output_->problem("the analysis stopped: " + what);
+  const std::string reason = "the analysis stopped: " + what;
+  output_->problem(reason);
   try {
-    give_up();
+    give_up(reason);
   } catch (const std::exception&) {
     // What is open stays without a profile.
   }
@@ -329,12 +326,12 @@ bool Drain::attempt(const std::function<bool()>& step) {
   return false;
 }
 
-void Drain::give_up() {
+void Drain::give_up(const std::string& reason) {
   for (Launch* open : slots_->open_launches()) {
     std::unique_ptr<Launch> launch = slots_->close(open);
     const std::shared_ptr<Module> module = launch->module;
     if (!launch->begun) output_->begin(launch.get(), device_);
-    output_->end(std::move(launch), reason_.c_str());
+    output_->end(std::move(launch), reason.c_str());
     --module->open;
   }
 }
@@ -387,7 +384,7 @@ void Drain::run() {
   // At its exit the Sanitizer API waits for kernels that are still running; without it they would be stopped.
   consumed_->store(process_ends_ && slots_->open_count(nullptr) != 0 ? kNoMore : kAllRoom,
                    std::memory_order_release);
-  give_up();
+  give_up(reason_);  // of stop(), which has set it before
 }
 
 }  // namespace cuvein

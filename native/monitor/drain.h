@@ -58,7 +58,7 @@ class Drain {
   uint64_t ready(uint64_t position) const;  // bytes of the record there; 0: not (wholly) there
   bool complete(RecordHeader* record);      // false: belongs to no open launch
   void release(uint64_t from, uint64_t bytes);
-  void give_up();
+  void give_up(const std::string& reason);  // what is open
   void fail(const std::string& what);
   uint64_t word(uint64_t position) const {
     return *reinterpret_cast<const volatile uint64_t*>(ring_ + (position & mask_));
