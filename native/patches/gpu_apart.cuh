@@ -2,7 +2,7 @@
 // whole and the edges of their lanes are counted apart.
 #pragma once
 
-#include "patches/gpu_site.cuh"
+#include "patches/gpu_usual.cuh"
 
 namespace cuvein {
 namespace gpu {
