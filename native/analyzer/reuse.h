@@ -1,6 +1,6 @@
 // Topological Distance: compares an access with the shadow state, byte for byte, adds the edges and leaves
-// the access behind as the most recent one. Lanes are taken in lane order: the
-// lowest lane meets the old state, every further one on the same byte is warp_same_inst.
+// the access behind as the most recent one. Lanes are taken in lane order: the lowest lane meets the old
+// state, every further one on the same byte is warp_same_inst.
 #pragma once
 
 #include <cstdint>

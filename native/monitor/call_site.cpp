@@ -130,10 +130,6 @@ std::shared_ptr<const CallSite> make(const std::vector<uint64_t>& addresses,
   return site;
 }
 
-}  // namespace
-
-namespace {
-
 // That of the calling thread without regard to a backward pass, and by what it is known.
 std::shared_ptr<const CallSite> found_site(Inner inner, std::string* key) {
   std::string missing;

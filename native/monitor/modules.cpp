@@ -217,10 +217,10 @@ bool Modules::load_patches(CUcontext context, std::string* error) {
   static const std::vector<std::string> with_order = {"gpu_access_order", "gpu_synchronization_order",
                                                       "coverage"};
   static const std::vector<std::string> empty = {"empty"};
-  for (const std::string& name : config_.empty_patches                 ? empty
-                                 : config_.gpu&& config_.barrier_order ? with_order
-                                 : config_.gpu                         ? on_gpu
-                                                                       : full) {
+  const std::vector<std::string>& of_engine = !config_.gpu            ? full
+                                              : config_.barrier_order ? with_order
+                                                                      : on_gpu;
+  for (const std::string& name : config_.empty_patches ? empty : of_engine) {
     const std::string path = config_.patches + "/" + name + ".fatbin";
     const SanitizerResult result = sanitizer().AddPatchesFromFile(path.c_str(), context);
     if (result != SANITIZER_SUCCESS) {

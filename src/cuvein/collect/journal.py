@@ -26,7 +26,7 @@ def empty(folder: Path) -> int:
     Parameters
     ----------
     folder
-        That of the process. Where it has no journal, or one that makes no sense, nothing happens.
+        That of the process. Where it has no journal nothing happens; one that makes no sense is removed.
 
     Returns
     -------
