@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <cstring>
 #include <fstream>
@@ -17,7 +18,11 @@ std::string unique_id() {
   std::ifstream file("/proc/sys/kernel/random/uuid");
   std::string id;
   std::getline(file, id);
-  return id.empty() ? std::to_string(getpid()) : id;
+  if (!id.empty()) return id;
+  // Some sandboxes lack that file. The pid alone comes again in each container, and profiles with one id are
+  // taken for copies.
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::to_string(getpid()) + "-" + std::to_string(std::chrono::nanoseconds(now).count());
 }
 
 std::string executable() {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,20 @@ import ctypes, os, sys
 monitor = ctypes.CDLL(sys.argv[1])
 assert monitor.InitializeInjection() == 1
 assert monitor.InitializeInjection() == 1
+"""
+
+
+HIDE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+FILE* fopen64(const char* path, const char* mode) {
+  if (strstr(path, "/random/uuid")) return errno = ENOENT, NULL;
+  return ((FILE * (*)(const char*, const char*)) dlsym(RTLD_NEXT, "fopen64"))(path, mode);
+}
+FILE* fopen(const char* path, const char* mode) { return fopen64(path, mode); }
 """
 
 
@@ -154,6 +169,20 @@ if len(sys.argv) < 3:
     assert second.name == first.name + "-2"
     assert not read_process(first).finished
     assert read_process(second).finished
+
+
+def test_processes_differ_where_the_system_has_no_unique_name_for_them(library: str, tmp_path: Path) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler (cc) to hide a file with")
+    source, shim = tmp_path / "hide.c", tmp_path / "hide.so"
+    source.write_text(HIDE)
+    subprocess.run([compiler, "-shared", "-fPIC", source, "-o", shim, "-ldl"], check=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LD_PRELOAD", str(shim))
+        silent(run(library, tmp_path))
+    process = read_process(folders(tmp_path)[0]).process
+    assert process.id.startswith(f"{process.pid}-")
 
 
 def test_killed_program_leaves_an_account_that_says_so(library: str, tmp_path: Path) -> None:
