@@ -9,10 +9,14 @@ import shutil
 import struct
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from cuvein.collect import journal, outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,8 +38,10 @@ def keeper(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
-def run(*command: Path | str, **options: object) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)  # type: ignore[call-overload]
+def run(*command: Path | str, preexec_fn: Callable[[], None] | None = None) -> str:
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, preexec_fn=preexec_fn
+    )
     return f"{done.stdout}{done.returncode}"
 
 

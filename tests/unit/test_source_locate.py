@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
-from cuvein.profile.model import Function, LaunchProfile
 from cuvein.source import LineCoverage, Locator, Missing, SourceFile
+from golden.modules.launch import launch_of
 from golden.modules.recorded import FOLDER, module
 from reference.sample import PROFILE
 
-KERNEL, LIBRARY = "_Z6linkedPfPKf", "_Z7libraryPKfi"
+if TYPE_CHECKING:
+    from cuvein.profile.model import LaunchProfile
+
 # The loads of the kernel and of the function it calls.
 KERNEL_LOAD, LIBRARY_LOAD = 0xC0, 0x60
 
@@ -22,23 +25,11 @@ pytestmark = pytest.mark.usefixtures("own_cache")
 
 def profile_of(name: str) -> LaunchProfile:
     """Make a profile of the recorded module's kernel with a node in each function."""
-    kernel = replace(
-        PROFILE.launch.kernel,
-        name="linked(float*, float const*)",
-        mangled=KERNEL,
-        module=hashlib.sha256(module(name)).hexdigest(),
-    )
-    functions = [
-        Function(name=kernel.name, mangled=KERNEL, offset=0, size=512),
-        Function(name="library(float const*, int)", mangled=LIBRARY, offset=512, size=512),
-    ]
     nodes = [
         replace(PROFILE.nodes[0], id=0, pc=KERNEL_LOAD, function=0),
         replace(PROFILE.nodes[0], id=1, pc=LIBRARY_LOAD, function=1),
     ]
-    return replace(
-        PROFILE, launch=replace(PROFILE.launch, kernel=kernel, functions=functions), nodes=nodes, edges=[]
-    )
+    return replace(PROFILE, launch=launch_of(name), nodes=nodes, edges=[])
 
 
 def folder_with(folder: Path, name: str) -> Path:

@@ -7,7 +7,7 @@ Loading that takes longer than many a program runs. Whatever is not plain here, 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cuvein.cli.running import LARGEST, LARGEST_RING, LARGEST_SHADOW, Engine, Options, Source, Switch
 from cuvein.collect.configuration import MOST_WORKERS
@@ -62,13 +62,13 @@ LISTS = ("nvtx_include", "source_roots")
 
 def parse(words: Sequence[str]) -> Options | None:
     """Read the words after ``run``; ``None``: they are not plain."""
-    values: dict[str, object] = {}
+    values: dict[str, Any] = {}  # by field of Options: what its converter made
     rest = iter(range(len(words)))
     for at in rest:
         word = words[at]
         if word == "--" or not word.startswith("-"):
             command = list(words[at + 1 :] if word == "--" else words[at:])
-            return Options(command=command, **values) if command else None  # type: ignore[arg-type]
+            return Options(command=command, **values) if command else None
         if word in FLAGS:
             values[FLAGS[word]] = True
             continue
@@ -85,5 +85,5 @@ def parse(words: Sequence[str]) -> Options | None:
             value = convert(text)
         except ValueError:
             return None
-        values[field] = [*values.get(field, []), value] if field in LISTS else value  # type: ignore[misc]
+        values[field] = [*values.get(field, []), value] if field in LISTS else value
     return None
