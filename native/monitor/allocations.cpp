@@ -4,6 +4,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "monitor/json_text.h"
+
 namespace cuvein {
 namespace {
 
@@ -31,10 +33,6 @@ std::vector<Allocation> merge(const std::vector<Allocation>& sorted, size_t most
     }
   }
   return merged;
-}
-
-std::string text(const nlohmann::json& document) {
-  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 nlohmann::json allocation_json(const Allocation& allocation) {

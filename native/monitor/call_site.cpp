@@ -8,6 +8,7 @@
 
 #include "monitor/autograd.h"
 #include "monitor/host_frames.h"
+#include "monitor/json_text.h"
 #include "monitor/nvtx.h"
 #include "monitor/operators.h"
 
@@ -34,10 +35,6 @@ Known& known() {
 Operators& operators() {
   static Operators* instance = new Operators;
   return *instance;
-}
-
-std::string text(const nlohmann::json& document) {
-  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 // Frames of Python code that tells cuvein what the program does, and of the library code that calls it.

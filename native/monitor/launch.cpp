@@ -6,6 +6,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "monitor/json_text.h"
 #include "patches/channel.h"
 
 namespace cuvein {
@@ -49,9 +50,9 @@ std::string Launch::members() const {
     text += "null";
   text += ",\"context\":" + std::to_string(context) + ",\"device\":{\"compute_capability\":";
   list(std::array<int, 2>{device.major, device.minor});
-  text += ",\"multiprocessors\":" + std::to_string(device.multiprocessors) + ",\"name\":" +
-          nlohmann::json(device.name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
-          ",\"ordinal\":" + std::to_string(device.ordinal) + "},\"graph\":";
+  text += ",\"multiprocessors\":" + std::to_string(device.multiprocessors) +
+          ",\"name\":" + cuvein::text(device.name) + ",\"ordinal\":" + std::to_string(device.ordinal) +
+          "},\"graph\":";
   if (graph)
     list(*graph);
   else

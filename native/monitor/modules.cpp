@@ -4,6 +4,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "monitor/json_text.h"
 #include "monitor/sanitizer.h"
 
 namespace cuvein {
@@ -65,10 +66,6 @@ std::string plain_symbol(const std::string& symbol, const std::string& kernel) {
   if (symbol.rfind("$__internal_", 0) != 0) return symbol;
   const size_t mark = symbol.find("_$", 1);
   return mark == std::string::npos ? symbol : symbol.substr(mark + 2);
-}
-
-std::string text(const nlohmann::json& document) {
-  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 FunctionParts function_parts(const std::string& symbol, int64_t offset, uint64_t size) {

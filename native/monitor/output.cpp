@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "monitor/json_text.h"
 #include "monitor/process.h"
 #include "monitor/program.h"
 #include "profile/document.h"
@@ -21,10 +22,6 @@ constexpr size_t kMostProblems = 100;
 unsigned writers() { return std::clamp(std::thread::hardware_concurrency() / 2, 1u, 4u); }
 // Who waits for names needs no processor.
 unsigned makers() { return std::clamp(std::thread::hardware_concurrency() / 4, 1u, 2u); }
-
-std::string text(const nlohmann::json& document) {
-  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 // Which allocations of the launch its graph refers to, and what those lie in.
 std::vector<bool> touched(const Launch& launch, const Graph& graph) {
