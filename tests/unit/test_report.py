@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -411,6 +412,7 @@ def test_bad_expression_is_2(folder: Path) -> None:
 
 
 def test_reader_that_stops_early_is_no_error(folder: Path) -> None:
-    command = f"{sys.executable} -m cuvein report --format json {folder} {folder} | head -c 1"
+    report = [sys.executable, "-m", "cuvein", "report", "--format", "json", str(folder), str(folder)]
+    command = f"{shlex.join(report)} | head -c 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.stderr == ""
