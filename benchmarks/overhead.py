@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shutil
 import statistics
 import sys
@@ -25,9 +26,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import floor
 import programs
 import subjects
-from cuvein.collect import environment, installation
 from launches import keep_gpu_awake
 from machine import ROOT, describe, device, session
 
@@ -59,6 +60,9 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=programs.OUTPUT, help="where programs are built")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--limit", type=float, default=60, help="seconds after which a run is given up")
+    parser.add_argument(
+        "--each", type=float, default=math.inf, help="seconds after which a program is not repeated"
+    )
     parser.add_argument("--budget", type=float, help="seconds after which no further program is begun")
     parser.add_argument("--way", action="append", choices=list(WAYS)[1:], help="default: all")
     parser.add_argument("--add", action="store_true", help="keep the other programs in the output file")
@@ -96,14 +100,16 @@ def main() -> int:
         if options.budget and time.monotonic() - begin > options.budget:
             failed.append(RunError(f"{subject.name}: not begun, since the time given was used up"))
             continue
-        rows.append(measure(subject, ways, options.repetitions, options.limit))
+        rows.append(measure(subject, ways, options.repetitions, options.limit, options.each))
         print(line(rows[-1], ways), flush=True)
         write(output, head(), rows, failed)
     # What was not begun has to be told, too.
     return conclude(output, head(), rows, failed)
 
 
-def conclude(output: Path, head: dict[str, Any], rows: list[dict[str, Any]], failed: list[Exception]) -> int:
+def conclude(
+    output: Path | None, head: dict[str, Any], rows: list[dict[str, Any]], failed: list[Exception]
+) -> int:
     """Write the result, say what failed and which goals are missed; return the exit status."""
     write(output, head, rows, failed)
     for error in failed:
@@ -198,12 +204,20 @@ def write(
     file.write_text(json.dumps(document, indent=1) + "\n")
 
 
-def measure(subject: Subject, ways: list[str], repetitions: int, limit: float) -> dict[str, Any]:
-    """Run one program in all ways, each as often as asked, in turns; a way that fails is not tried again."""
+def measure(
+    subject: Subject, ways: list[str], repetitions: int, limit: float, each: float = math.inf
+) -> dict[str, Any]:
+    """Run one program in all ways, each as often as asked, in turns; a way that fails is not tried again.
+
+    ``each``: seconds after which no further turn is begun.
+    """
+    begin = time.monotonic()
     seconds: dict[str, list[float]] = {way: [] for way in ways}
     failures: dict[str, str] = {}
     seen: dict[str, Any] = {}
     for turn in range(repetitions):
+        if time.monotonic() - begin > each:
+            break
         for way in ways:
             if way in failures or (turn % 2 and way not in {"plain", "gpu"}):
                 continue
@@ -239,7 +253,7 @@ def run_once(subject: Subject, way: str, limit: float) -> tuple[float, dict[str,
         start = time.perf_counter()
         try:
             if options is None or way == "empty":
-                variables = floor(folder) if way == "empty" else None
+                variables = floor.variables(folder) if way == "empty" else None
                 outcome = session.execute(subject.command, limit, variables, cwd=subject.folder)
                 taken = time.perf_counter() - start
                 profiled = None
@@ -258,21 +272,6 @@ def run_once(subject: Subject, way: str, limit: float) -> tuple[float, dict[str,
         return taken, _seen(profiled) if profiled else {}
     finally:
         shutil.rmtree(folder)
-
-
-def floor(folder: Path) -> dict[str, str]:
-    """Make the environment in which callbacks return at once."""
-    document = {
-        "sanitizer": str(installation.sanitizer()),
-        "patches": str(installation.patches()),
-        "output": str(folder),
-        "engine": "host",
-        "empty_patches": True,
-    }
-    file = folder / "configuration.json"
-    file.write_text(json.dumps(document))
-    variables = environment.prepare({}, installation.monitor(), file, 0)
-    return {name.decode(): value.decode() for name, value in variables.items()}
 
 
 def _seen(profiled: session.Session) -> dict[str, Any]:

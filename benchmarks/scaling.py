@@ -189,7 +189,7 @@ def write_trace(stream: npt.NDArray[Any], path: Path) -> None:
 
 
 def host(arguments: argparse.Namespace, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Measure the host engine; ``keep`` is given what there is after each trace: the next may be cut off."""
+    """Measure the host engine; ``keep`` is given what there is after each row: the next may be cut off."""
     have = len(os.sched_getaffinity(0))
     counts = arguments.workers or [count for count in (1, 2, 4, 8, 16) if count <= have]
     if 1 not in counts:
@@ -206,12 +206,14 @@ def host(arguments: argparse.Namespace, keep: Callable[[dict[str, Any]], None]) 
     ]
     for name, make in makers:
         stream, records = make()
-        rows = []
+        trace: dict[str, Any] = {"trace": name, "records": records, "record_bytes": stream.nbytes}
+        rows: list[dict[str, Any]] = []
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "trace.cvt"
             write_trace(stream, path)
-            stored = path.stat().st_size
-            reader = reading_only(path, records)
+            trace["file_bytes"] = path.stat().st_size
+            trace["reader_records_per_second"] = round(reading_only(path, records))
+            result["traces"].append(trace)
             for count in counts:
                 print(f"{name}, {count} worker(s) ...", file=sys.stderr)
                 row = from_memory(stream, records, count, arguments.repetitions)
@@ -221,40 +223,38 @@ def host(arguments: argparse.Namespace, keep: Callable[[dict[str, Any]], None]) 
                     apart = side_by_side(stream, records, count, max(1, arguments.repetitions - 1))
                     row["apart_records_per_second"] = round(apart)
                 rows.append(row)
+                conclude(trace, rows, [rows[0]["records_per_second"]])
+                keep(result)
         # Once more: what one processor does depends on what the others do for somebody else meanwhile.
         again = from_memory(stream, records, 1, arguments.repetitions)
         ones = sorted([rows[0]["records_per_second"], again["records_per_second"]])
         if again["seconds"] < rows[0]["seconds"]:
             rows[0].update(again)
-        base = rows[0]
-        for row in rows:
-            whole = base["records_per_second"] * row["workers"]
-            row["efficiency"] = row["records_per_second"] / whole
-            row["file_efficiency"] = (
-                row["file_records_per_second"] / base["file_records_per_second"] / row["workers"]
-            )
-            if "apart_records_per_second" in row:
-                row["apart_efficiency"] = row["apart_records_per_second"] / whole
-                row["of_apart"] = row["records_per_second"] / row["apart_records_per_second"]
-        result["traces"].append(
-            {
-                "trace": name,
-                "records": records,
-                "record_bytes": stream.nbytes,
-                "file_bytes": stored,
-                "reader_records_per_second": round(reader),
-                "one_worker_records_per_second": ones,
-                "workers": rows,
-                "side_by_side": {
-                    "engines": counts[-1],
-                    "records_per_second": rows[-1].get("apart_records_per_second", ones[-1]),
-                    "efficiency": rows[-1].get("apart_efficiency", 1.0),
-                },
-            }
-        )
+        conclude(trace, rows, ones)
         del stream
         keep(result)
     return result
+
+
+def conclude(trace: dict[str, Any], rows: list[dict[str, Any]], ones: list[float]) -> None:
+    """Add efficiencies to the rows of a trace and the rows to it; ``ones``: the speeds of one worker."""
+    base = rows[0]
+    for row in rows:
+        whole = base["records_per_second"] * row["workers"]
+        row["efficiency"] = row["records_per_second"] / whole
+        row["file_efficiency"] = (
+            row["file_records_per_second"] / base["file_records_per_second"] / row["workers"]
+        )
+        if "apart_records_per_second" in row:
+            row["apart_efficiency"] = row["apart_records_per_second"] / whole
+            row["of_apart"] = row["records_per_second"] / row["apart_records_per_second"]
+    trace["one_worker_records_per_second"] = ones
+    trace["workers"] = rows
+    trace["side_by_side"] = {
+        "engines": rows[-1]["workers"],
+        "records_per_second": rows[-1].get("apart_records_per_second", ones[-1]),
+        "efficiency": rows[-1].get("apart_efficiency", 1.0),
+    }
 
 
 def about_processors(count: int) -> dict[str, Any]:

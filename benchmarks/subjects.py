@@ -16,7 +16,7 @@ from machine import ROOT, build, device, examples
 if TYPE_CHECKING:
     from programs import Size
 
-__all__ = ["GROUPS", "Subject", "SubjectError", "find"]
+__all__ = ["GROUPS", "Subject", "SubjectError", "find", "python_with_torch"]
 
 GROUPS = ("examples", "micro", "rodinia", "xsbench", "llm.c", "polybench", "torch", "triton")
 OPERATORS = Path(__file__).parent / "operators.py"
@@ -143,7 +143,7 @@ def _micro(output: Path) -> list[Subject]:
 
 
 def _operators(size: Size) -> list[Subject | SubjectError]:
-    python = _python_with_torch()
+    python = python_with_torch()
     if python is None:
         return [SubjectError("torch, triton: left out, since no python3 here has PyTorch and Triton.")]
     command = [python, str(OPERATORS), "--size", size]
@@ -151,7 +151,7 @@ def _operators(size: Size) -> list[Subject | SubjectError]:
 
 
 @functools.cache
-def _python_with_torch() -> str | None:
+def python_with_torch() -> str | None:
     """Find this Python or the one on PATH, which has PyTorch where the project's environment has not."""
     for python in (sys.executable, shutil.which("python3")):
         if python:
