@@ -6,7 +6,7 @@ Kernel times by CUDA events of the six kernels of ``benchmarks/kernels/microbenc
 the examples: plain, under empty callbacks, and on the GPU engine, in turn, all launches after the first. The
 mean of a run's launches counts, and of the rounds the best. Prints a table, says where a goal is missed, and
 writes JSON after each program. PROGRAM is ``microbenchmarks`` or an example, in quotes where it has a space;
-default: all. Needs an NVIDIA GPU, nvcc of CUDA 13 and cuvein. A missed goal changes nothing about the exit
+default: all. Needs an NVIDIA GPU, nvcc and cuvein. A missed goal changes nothing about the exit
 status, which is 1 when a program failed.
 """
 
@@ -127,7 +127,14 @@ def compile_programs(names: list[str], architecture: str) -> dict[str, Path]:
             return program
         program.parent.mkdir(parents=True, exist_ok=True)
         command = [nvcc, *build.FLAGS, f"-arch={architecture}", "-Iexamples", "-Dmain=example_main"]
-        command += ["-Xlinker", "--wrap=__cudaLaunchKernel", "-o", str(program), *sources, "-ldl"]
+        command += [
+            "-Xlinker",
+            "--wrap=__cudaLaunchKernel,--wrap=cudaLaunchKernel",
+            "-o",
+            str(program),
+            *sources,
+            "-ldl",
+        ]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
         if done.returncode:
             raise RuntimeError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")

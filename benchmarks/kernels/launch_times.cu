@@ -1,8 +1,8 @@
-// Linked to an example, whose main is renamed to example_main, with --wrap=__cudaLaunchKernel: runs it three
-// times, each with arrays of its own and its result compared, and prints a JSON object a line for each launch
-// after those of the first time: the kernel and its milliseconds by CUDA events.
+// Linked to an example, whose main is renamed to example_main, with what launches a kernel wrapped: runs it
+// three times, each with arrays of its own and its result compared, and prints a JSON object a line for each
+// launch after those of the first time: the kernel and its milliseconds by CUDA events.
 //
-//   nvcc -Dmain=example_main -Xlinker --wrap=__cudaLaunchKernel -Iexamples EXAMPLE.cu launch_times.cu
+//   nvcc -Dmain=example_main -Iexamples -Xlinker --wrap=__cudaLaunchKernel,--wrap=cudaLaunchKernel ...
 #include <cuda_runtime.h>
 #include <cxxabi.h>
 
@@ -15,8 +15,13 @@
 #undef main
 
 int example_main(int argc, char** argv);
-extern "C" cudaError_t __real___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
-                                                 size_t shared, cudaStream_t stream);
+// What `<<<...>>>` calls: the first in CUDA 13, the second before. Weak, since only one of them is called.
+extern "C" __attribute__((weak)) cudaError_t __real___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid,
+                                                                       dim3 block, void** arguments,
+                                                                       size_t shared, cudaStream_t stream);
+extern "C" __attribute__((weak)) cudaError_t __real_cudaLaunchKernel(const void* kernel, dim3 grid,
+                                                                     dim3 block, void** arguments,
+                                                                     size_t shared, cudaStream_t stream);
 
 namespace {
 
@@ -30,11 +35,11 @@ void check(cudaError_t status, const char* what) {
 }
 
 // Without return type and parameters; a number where the runtime tells no name of a kernel's handle.
-std::string name_of(cudaKernel_t kernel) {
-  static std::map<cudaKernel_t, size_t> numbers;
+std::string name_of(const void* kernel) {
+  static std::map<const void*, size_t> numbers;
   const size_t number = numbers.emplace(kernel, numbers.size()).first->second;
   const char* mangled = nullptr;
-  if (cudaFuncGetName(&mangled, reinterpret_cast<const void*>(kernel)) != cudaSuccess) {
+  if (cudaFuncGetName(&mangled, kernel) != cudaSuccess) {
     cudaGetLastError();  // the example asks for it
     return std::to_string(number);
   }
@@ -44,15 +49,13 @@ std::string name_of(cudaKernel_t kernel) {
   return name.substr(0, name.find('('));
 }
 
-}  // namespace
-
-extern "C" cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
-                                                 size_t shared, cudaStream_t stream) {
+template <class Launch>
+cudaError_t timed(const void* kernel, cudaStream_t stream, const Launch& launch) {
   cudaEvent_t start, stop;
   check(cudaEventCreate(&start), "events");
   check(cudaEventCreate(&stop), "events");
   check(cudaEventRecord(start, stream), "events");
-  const cudaError_t status = __real___cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
+  const cudaError_t status = launch();
   check(cudaEventRecord(stop, stream), "events");
   check(cudaEventSynchronize(stop), "the kernel");
   float milliseconds = 0;
@@ -63,6 +66,20 @@ extern "C" cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid,
   check(cudaEventDestroy(start), "events");
   check(cudaEventDestroy(stop), "events");
   return status;
+}
+
+}  // namespace
+
+extern "C" cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                                                 size_t shared, cudaStream_t stream) {
+  return timed(reinterpret_cast<const void*>(kernel), stream,
+               [&] { return __real___cudaLaunchKernel(kernel, grid, block, arguments, shared, stream); });
+}
+
+extern "C" cudaError_t __wrap_cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                               size_t shared, cudaStream_t stream) {
+  return timed(kernel, stream,
+               [&] { return __real_cudaLaunchKernel(kernel, grid, block, arguments, shared, stream); });
 }
 
 int main(int argc, char** argv) {
