@@ -4,8 +4,8 @@
 
 Kernel times of the microbenchmarks, plain and on the GPU engine without and with it, in turn; the best round
 counts. Wall times of the examples that have barriers, also under the host engine, with which the bytes that
-barriers ordered are compared. Needs an NVIDIA GPU, nvcc and cuvein. The exit status is 1 when a run failed or
-the engines do not agree.
+barriers ordered are compared. What there is is written after the kernels and after each example. Needs an
+NVIDIA GPU, nvcc and cuvein. The exit status is 1 when a run failed or the engines do not agree.
 """
 
 from __future__ import annotations
@@ -105,15 +105,20 @@ def _observed(output: Path, options: list[str], command: list[str]) -> list[str]
 
 def main() -> int:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--shrink", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=120)
-    parser.add_argument("--output", type=Path, default=RESULT)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="(default: 3)")
+    parser.add_argument(
+        "--shrink", type=int, default=8, help="divide the microbenchmarks' work by this (default: 8)"
+    )
+    parser.add_argument("--seconds", type=float, default=120, help="after which a run is given up")
+    parser.add_argument("--output", type=Path, default=RESULT, metavar="FILE", help="JSON")
     arguments = parser.parse_args()
     gpu = device.find()
     if isinstance(gpu, str):
-        sys.exit(f"barrier_order: there is {gpu}")
+        print(f"barrier_order: {gpu}", file=sys.stderr)
+        return 2
     sources = ["benchmarks/kernels/microbenchmarks.cu", *(f"examples/{name}.cu" for name in EXAMPLES)]
     built = build.compile_all(sources, ROOT, ROOT / "build" / "benchmarks", gpu.architecture)
     result: dict[str, Any] = {
@@ -132,6 +137,11 @@ def main() -> int:
             "programs": {},
         },
     }
+
+    def keep() -> None:
+        arguments.output.parent.mkdir(parents=True, exist_ok=True)
+        arguments.output.write_text(json.dumps(result, indent=2) + "\n")
+
     good = True
     try:
         times = kernels(Path(built["microbenchmarks"]), arguments.rounds, arguments.shrink, arguments.seconds)
@@ -142,6 +152,7 @@ def main() -> int:
                 *(f"{way} {row[way]:10.4f}" for way in WAYS),
                 f"on/off {row['on'] / row['off']:.2f}",
             )
+        keep()
     except (RuntimeError, TimeoutError) as error:
         print(error)
         good = False
@@ -158,11 +169,10 @@ def main() -> int:
             "ordered_bytes": ordered,
             "as_the_host_engine": equal,
         }
+        keep()
         good = good and equal
         cells = [f"{way} {value:8.3f} s" for way, value in best.items()]
         print(f"{name:10}", *cells, "as" if equal else "NOT as", "the host engine")
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.write_text(json.dumps(result, indent=2) + "\n")
     return 0 if good else 1
 
 
