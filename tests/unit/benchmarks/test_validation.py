@@ -9,6 +9,8 @@ import pytest
 
 import overhead
 import validation
+from sections import markdown
+from sections import overhead as overhead_section
 
 MACHINE = {
     "date": "2026-11-30T12:00:00+00:00",
@@ -119,7 +121,7 @@ def test_counts_that_are_not_equal_are_listed_with_their_cause(made):
 
 
 def test_times_are_ratios_to_the_plain_run_and_misses_have_a_cause(made):
-    text = made["validation.md"].replace(validation.TIMES, "x")
+    text = made["validation.md"].replace(markdown.TIMES, "x")
     assert "| `rodinia/bfs` | 1.00 s | 3 | 2.5 M | 1.25x (1.25 s) | 3.00x (3.00 s) |" in text
     assert "| `xsbench/XSBench` | 5.00x (5.00 s) | 1 launches left to the host: too large |" in text
     assert "| GPU engine | 2 | 3.12x | 5.00x |" in text
@@ -129,10 +131,10 @@ def test_times_are_ratios_to_the_plain_run_and_misses_have_a_cause(made):
 def test_the_median_says_what_it_leaves_out():
     rows = [program(f"a/{ratio}", gpu=ratio, host=1.0) for ratio in (1.0, 1.2, 4.0)]
     late = program("a/late", host=1.0) | {"failures": {"gpu": "more than 9 s"}}
-    assert validation._unended(rows) == ""
-    assert "`a/late`, which did not end" in validation._unended([*rows, late])
-    assert f"the median is 2.60{validation.TIMES}" in validation._unended([*rows, late])
-    assert "the median is not known" in validation._unended([rows[0], late, late])
+    assert overhead_section._unended(rows) == ""
+    assert "`a/late`, which did not end" in overhead_section._unended([*rows, late])
+    assert f"the median is 2.60{markdown.TIMES}" in overhead_section._unended([*rows, late])
+    assert "the median is not known" in overhead_section._unended([rows[0], late, late])
 
 
 def test_charts_are_images_of_the_page(made):

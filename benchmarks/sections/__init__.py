@@ -1,0 +1,1 @@
+"""The sections of ``docs/validation.md``: each module makes one kind of them of its results."""
