@@ -10,6 +10,7 @@ profiled and with none (``--kernel-name`` that matches nothing), in turn, ``roun
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import statistics
 import subprocess
@@ -59,6 +60,12 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--results", type=Path)
     options = parser.parse_args()
+    if importlib.util.find_spec("torch") is None:
+        print(f"call_sites: {sys.executable} has no torch; PyTorch is needed", file=sys.stderr)
+        return 2
+    if isinstance(gpu := machine.device.find(), str):
+        print(f"call_sites: {gpu}", file=sys.stderr)
+        return 2
     seconds: dict[str, list[list[float]]] = {way: [] for way in WAYS}
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(options.rounds):

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from dataclasses import dataclass
@@ -311,9 +312,17 @@ what else it waits for, which the graph does not know. [Nsight Compute](nsight-c
 
 def main() -> int:
     """Write the page, or compare it with what is there."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 when the page is out of date")
+    options = parser.parse_args()
     text = page(json.loads(RESULTS.read_text()))
-    if "--check" in sys.argv[1:]:
-        return int(PAGE.read_text() != text)
+    if options.check:
+        if PAGE.read_text() == text:
+            return 0
+        print("docs/cases.md is out of date; run benchmarks/cases_page.py", file=sys.stderr)
+        return 1
     PAGE.write_text(text)
     return 0
 

@@ -22,8 +22,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from playwright.sync_api import sync_playwright  # noqa: E402
-
 from cuvein.report.html import write_report  # noqa: E402
 from reference import large  # noqa: E402
 
@@ -47,6 +45,10 @@ def main() -> None:
     argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()
+    try:
+        from playwright.sync_api import sync_playwright  # noqa: PLC0415
+    except ModuleNotFoundError:
+        sys.exit("This needs playwright: make setup installs it")
     chromium = shutil.which("chromium")
     if chromium is None:
         sys.exit("This needs chromium: apt-get install chromium")
