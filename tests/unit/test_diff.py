@@ -231,6 +231,21 @@ def test_a_fix_that_only_moves_the_waste_is_seen(comparison):
     assert kernel.attribution.in_kernel.wavefronts == 0
 
 
+def test_what_was_matched_by_structure_says_why_less_went_there_than_in_the_kernel(comparison):
+    """The second read went; the first, now in two instructions, is taken for both."""
+    before, after = Maker("sum(float *)"), Maker("sum(float *)")
+    before.node(executions=32)
+    before.node()
+    before.edge(1, 0, "thread", BYTES)
+    after.node()
+    after.node()
+    compared = comparison([before], [after])
+    (kernel,) = compared.kernels
+    assert kernel.nodes.before_only == []
+    assert kernel.attribution.at_places.bytes < kernel.attribution.in_kernel.bytes
+    assert "matched by structure, so one that is new" in " ".join(diff_text(compared).split())
+
+
 def test_reuse_that_moved_scope_names_both_labels(comparison):
     def tiled(label):
         maker = Maker("gemm(float *)")

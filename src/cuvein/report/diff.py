@@ -19,6 +19,11 @@ __all__ = ["QUANTITIES", "change", "diff_text"]
 
 QUANTITIES = ("instructions", "sectors", "wavefronts", "bytes")
 _LISTED = 12
+# Where the whole kernel does less than what went and its instructions were not matched by their lines.
+_GUESSED = (
+    "Less there: instructions were matched by structure, so one that is new may have been taken for one that "
+    "went, which then counts as still there. The kernel's column does not depend on that."
+)
 
 T = TypeVar("T")
 
@@ -96,7 +101,7 @@ def _kernel(kernel: KernelComparison, width: int) -> list[str]:
         lines += _table(traffic)
     lines += _instructions(kernel)
     lines += _findings(kernel, width)
-    lines += _attribution(kernel)
+    lines += _attribution(kernel, width)
     return lines
 
 
@@ -244,10 +249,11 @@ def _place(finding: Finding) -> str:
     )
 
 
-def _attribution(kernel: KernelComparison) -> list[str]:
+def _attribution(kernel: KernelComparison, width: int) -> list[str]:
     attribution = kernel.attribution
     if attribution is None:
         return []
+    guessed = False
     lines = [
         "",
         "  What the findings that went away had said a fix removes, and what went, for one launch",
@@ -258,4 +264,7 @@ def _attribution(kernel: KernelComparison) -> list[str]:
         if promised:
             here, whole = getattr(attribution.at_places, name), getattr(attribution.in_kernel, name)
             lines.append(f"    {name:<14}{promised:>18,}{here:>18,}{whole:>18,}")
+            guessed |= here < min(promised, whole)
+    if guessed and kernel.nodes.by_source < len(kernel.nodes.pairs):
+        lines += textwrap.wrap(_GUESSED, width, initial_indent="    ", subsequent_indent="    ")
     return lines
