@@ -6,8 +6,9 @@ Each example and each program of microbenchmarks runs N times under each engine.
 by label are compared, all together, for each memory space and for each node: the total variation distance
 (half the sum of the absolute differences of the shares) between any two of its runs, of one engine or of
 both. The paper puts all traffic of a launch together; by space and by node is stricter. Needs an NVIDIA GPU,
-nvcc and cuvein. The exit status is 1 when a run failed or when two runs do not agree on the bytes that a node
-accesses, in which no schedule has a say; a missed goal is said and changes nothing.
+nvcc and cuvein. What there is is written after each round of runs. The exit status is 1 when a run failed or
+when two runs do not agree on the bytes that a node accesses, in which no schedule has a say; a missed goal is
+said and changes nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -47,14 +48,16 @@ ENGINES = ("host", "gpu")
 GOAL_MEAN, GOAL_MAX = 0.0005, 0.01
 # All traffic of a launch, of a memory space of it, of a node.
 LEVELS = ("traffic", "spaces", "nodes")
-# Large enough that blocks outnumber what is resident at once or that many of them race. `half_rows` is there
-# twice: with 64 blocks, which all run at once and race from the start, and with 4096, which take turns.
+# Large enough that blocks outnumber what is resident at once or that many of them race. Two whose labels are
+# a race are there twice: `half_rows` with 64 blocks, which all run at once and race from the start, and with
+# 4096, which take turns; `stencil`, whose race is inside each block, with 1024 and with 16,384.
 EXAMPLES = {
     "labels": ["64"],
     "softmax": ["64", "1024"],
     "softmax --racy": ["64", "1024", "--racy"],
     "matmul": ["256"],
     "stencil": ["512"],
+    "stencil 2048": ["2048"],
     "reduction": ["256"],
     "histogram": ["256"],
     "histogram --spread": ["256", "--spread"],
@@ -69,6 +72,7 @@ REASONS = {
     "softmax --racy": "a barrier is left out on purpose: warps read and write the same words in any order",
     "matmul": "all warps of a block read each word of a tile of B: which of them read it before is open",
     "stencil": "neighbouring warps read each other's rows of the tile in any order",
+    "stencil 2048": "the same, in sixteen times as many blocks",
     "histogram": "whether the add before was by a warp of the same block is open",
     "half_rows": "four warps of each block read the same weights: in what order with other blocks' is open",
     "half_rows 16384": "the same, but most blocks come when others have ended",
@@ -109,7 +113,7 @@ def main() -> int:
         type=float,
         default=600,
         metavar="N",
-        help="start no round after that long (default: 600)",
+        help="start no round that would end later, going by the one before (default: 600)",
     )
     parser.add_argument(
         "--jobs", type=int, default=min(12, os.cpu_count() or 1), metavar="N", help="runs at the same time"
@@ -131,41 +135,45 @@ def main() -> int:
     sources = sorted({program.source for program in chosen})
     built = build.compile_all(sources, ROOT, place / "programs", gpu.architecture)
 
+    output = options.output or (None if options.programs else RESULT)
     begin = time.monotonic()
     runs: dict[str, list[Run]] = {program.name: [] for program in chosen}
     rounds = 0
 
-    def job(program: Program, engine: str, number: int) -> Run:
-        folder = place / "runs" / f"{program.source.replace('/', '-')}-{engine}-{number}-{id(program)}"
-        return run(built[Path(program.source).stem], program, engine, folder)
+    def result() -> dict[str, Any]:
+        rows = [judge(program, runs[program.name]) for program in chosen]
+        return {
+            "format": "cuvein stability",
+            "version": 1,
+            "machine": describe(),
+            "seconds": round(time.monotonic() - begin, 1),
+            "runs_per_engine": rounds,
+            "goal": {"mean": GOAL_MEAN, "max": GOAL_MAX},
+            **totals(rows),
+            "programs": rows,
+        }
 
-    # Round by round, so that whenever the time is up all have as many runs.
-    with ThreadPoolExecutor(max_workers=options.jobs) as pool:
-        while rounds < options.runs and time.monotonic() - begin < options.seconds:
+    # Round by round, so that whenever the time is up all have as many runs. Processes, since to read profiles
+    # takes as long as to make them.
+    with ProcessPoolExecutor(max_workers=options.jobs) as pool:
+        took = 0.0
+        while rounds < options.runs and time.monotonic() - begin + took < options.seconds:
+            started_at = time.monotonic()
             started = [
-                (program, pool.submit(job, program, engine, rounds))
+                (program, pool.submit(run, built[Path(program.source).stem], program, engine, place / "runs"))
                 for program in chosen
                 for engine in ENGINES
             ]
             for program, future in started:
                 runs[program.name].append(future.result())
             rounds += 1
-    rows = [judge(program, runs[program.name]) for program in chosen]
-    document = {
-        "format": "cuvein stability",
-        "version": 1,
-        "machine": describe(),
-        "seconds": round(time.monotonic() - begin, 1),
-        "runs_per_engine": rounds,
-        "goal": {"mean": GOAL_MEAN, "max": GOAL_MAX},
-        **totals(rows),
-        "programs": rows,
-    }
+            took = time.monotonic() - started_at
+            if output:
+                output.parent.mkdir(parents=True, exist_ok=True)
+                output.write_text(json.dumps(result(), indent=1) + "\n")
+    document = result()
     show(document)
-    if output := options.output or (None if options.programs else RESULT):
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(json.dumps(document, indent=1) + "\n")
-    return 1 if any(row["faults"] for row in rows) else 0
+    return 1 if any(row["faults"] for row in document["programs"]) else 0
 
 
 def all_programs(architecture: str) -> list[Program]:
@@ -181,10 +189,13 @@ def all_programs(architecture: str) -> list[Program]:
     return found
 
 
-def run(executable: Path, program: Program, engine: str, folder: Path) -> Run:
-    """Run a program once and add up what its profiles say."""
+def run(executable: Path, program: Program, engine: str, runs: Path) -> Run:
+    """Run a program once and add up what its profiles say, which are in ``runs`` for so long."""
+    runs.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(dir=runs))
     try:
-        done = session.profile(folder, [str(executable), *program.arguments], "--engine", engine, timeout=120)
+        command = [str(executable), *program.arguments]
+        done = session.profile(folder / "profiles", command, engine=engine, timeout=120)
     except TimeoutError as error:
         return Run(engine, {}, {}, {}, str(error))
     if done.outcome.status or not done.profiles:
