@@ -17,24 +17,24 @@ namespace gpu {
 // What the patches look at all the time lies at fixed distances from the channel, so that no pointers have to
 // be followed to it; behind it there is memory for as much.
 constexpr uint64_t kEngineOffset = 4096;
-constexpr uint64_t kStatesOffset = 8192;                    // kStates of State, by slot
-constexpr uint64_t kHintsOffset = 128 << 10;                // kHints numbers: where a range was last found
-constexpr uint64_t kRangesOffset = 256 << 10;               // kMostRanges of Range
-constexpr uint64_t kKeysOffset = 512 << 10;                 // of the blocks at each multiprocessor
-constexpr uint64_t kDirectoryOffset = 1 << 20;              // entries of the directory
-constexpr uint64_t kSitesOffset = 2 << 20;                  // kSites
-constexpr uint64_t kNodesOffset = 3 << 20;                  // node keys of the sites
-constexpr uint64_t kApartOffset = (3 << 20) + (512 << 10);  // kSites of Apart
-constexpr uint64_t kResidentsOffset = 4 << 20;              // kResidents
-constexpr uint64_t kOrdersOffset = 5 << 20;                 // as many ResidentOrders
-constexpr uint64_t kCountsOffset = 6 << 20;                 // the sites' counts, of each multiprocessor
-constexpr uint64_t kApartCountsOffset = 20 << 20;  // likewise, of accesses whose lanes come out differently
-constexpr uint64_t kCountersOffset = 34 << 20;     // kAllCounters
-constexpr uint64_t kMemoryBytes = 42 << 20;        // all of it
+constexpr uint64_t kStatesOffset = 8192;                   // kStates of State, by slot
+constexpr uint64_t kHintsOffset = 128 << 10;               // kHints numbers: where a range was last found
+constexpr uint64_t kRangesOffset = 256 << 10;              // kMostRanges of Range
+constexpr uint64_t kKeysOffset = 512 << 10;                // of the blocks at each multiprocessor
+constexpr uint64_t kDirectoryOffset = 1 << 20;             // entries of the directory
+constexpr uint64_t kSitesOffset = 2 << 20;                 // kSites
+constexpr uint64_t kNodesOffset = 3 << 20;                 // node keys of the sites
+constexpr uint64_t kWaysOffset = (3 << 20) + (512 << 10);  // keys of kWays
+constexpr uint64_t kResidentsOffset = 4 << 20;             // kResidents
+constexpr uint64_t kOrdersOffset = 5 << 20;                // as many ResidentOrders
+constexpr uint64_t kCountsOffset = 6 << 20;                // the sites' counts, of each multiprocessor
+constexpr uint64_t kWayCountsOffset = 20 << 20;            // likewise, the counts of the ways
+constexpr uint64_t kCountersOffset = 34 << 20;             // kAllCounters
+constexpr uint64_t kMemoryBytes = 42 << 20;                // all of it
 // The compiler (ptxas 13.5) takes what lies 4 to 8 MiB from an address in device memory for 8 MiB less in
 // atomics that return what was there.
 constexpr bool atomics_reach(uint64_t offset) { return (offset + (4 << 20)) % (16 << 20) < 8 << 20; }
-static_assert(atomics_reach(kSitesOffset) && atomics_reach(kApartOffset) && atomics_reach(kCountersOffset));
+static_assert(atomics_reach(kSitesOffset) && atomics_reach(kWaysOffset) && atomics_reach(kCountersOffset));
 constexpr unsigned kDirectoryBits = 17;
 constexpr uint32_t kMultiprocessors = 192;  // more than any GPU has
 
@@ -188,6 +188,7 @@ struct Counter {
 #ifndef CUVEIN_COUNTERS_BITS
 #define CUVEIN_COUNTERS_BITS 13
 #define CUVEIN_OVERFLOW_BITS 18
+#define CUVEIN_WAYS_BITS 13
 #endif
 constexpr uint32_t kCountersBits = CUVEIN_COUNTERS_BITS;  // of a copy
 constexpr uint32_t kCounters = 1u << kCountersBits;
@@ -232,15 +233,16 @@ struct alignas(64) SiteCounts {
   unsigned long long counts[kSiteWays];
 };
 static_assert(kCountSetBytes >= kSites * sizeof(SiteCounts));
-// Of accesses whose lanes lie anywhere: what they did as a whole (no edge) and the edges of their lanes (no
-// facts) are counted apart, at a site's further ways.
-constexpr uint32_t kApartWays = 8;
-struct alignas(64) Apart {
-  unsigned long long keys[kApartWays];
-};
-static_assert(sizeof(Apart) == sizeof(Site) && sizeof(Apart) == sizeof(SiteCounts));
-static_assert(kCountsOffset + kMultiprocessors * kCountSetBytes <= kApartCountsOffset);
-static_assert(kApartCountsOffset + kMultiprocessors * kCountSetBytes <= kCountersOffset);
+static_assert(kCountsOffset + kMultiprocessors * kCountSetBytes <= kWayCountsOffset);
+// What has no outcome of all lanes alike is counted apart, what the access did as a whole and the edges of
+// its lanes: at ways that all sites share. A key has one of a few ways side by side.
+//   tag 21 at 40 | site 10 at 26 | is facts 1 at 25 | edge key, or facts as in the key of a node
+constexpr unsigned kWaysBits = CUVEIN_WAYS_BITS;
+constexpr uint32_t kWays = 1u << kWaysBits;
+constexpr unsigned kTogetherBits = 2;  // ways side by side, log2
+constexpr unsigned kWayValueBits = 25, kWaySiteShift = 26, kWayTagShift = 40;
+static_assert(kWaysOffset + kWays * 8 <= kResidentsOffset && kWays * 8 <= kCountSetBytes);
+static_assert(kWayCountsOffset + kMultiprocessors * kCountSetBytes <= kCountersOffset);
 // Brief facts: extra 5 at 10 | addresses - 1: 5 at 5 | lanes - 1: 5. Extra is sectors - 1, in shared memory
 // ideal wavefronts - 1, or words - 1 where lanes have less than a word.
 
@@ -293,17 +295,22 @@ struct Engine {
   Block* block_states;         // kBlocksPerMultiprocessor for each multiprocessor
   Warp* warps;                 // kWarpsPerBlock for each of those
   uint32_t* locks;             // by multiprocessor
-  uint32_t* used;              // numbers of the counters in use, and behind them of the sites
+  uint32_t* used;  // numbers of the counters in use, behind them of the sites, behind them of the ways
   // What follows changes.
   alignas(128) uint32_t owner;  // tag of the launch that has the engine; 0: none
   uint32_t pages_taken;
   uint64_t range_version;
   alignas(128) uint32_t used_count;
   uint32_t used_sites;
+  uint32_t used_ways;
   uint32_t findings;
   uint32_t spilled;                              // blocks were found a place at another multiprocessor
   alignas(128) unsigned long long blocks_ended;  // threads, where nothing is kept of blocks
 };
+
+// Where the ways stand in `used`, which has room for as much as is in use of all of them.
+constexpr uint64_t kUsedWays = uint64_t{kAllCounters} + kSites;
+constexpr uint64_t kMostUsed = kUsedWays + kWays;
 
 // Counts, as they are keyed in the tables and leave the GPU: kind in the highest four bits.
 enum class Count : uint32_t {

@@ -105,7 +105,7 @@ bool GpuEngine::make(Sanitizer_StreamHandle stream) {
   }
   void* host = nullptr;
   constexpr uint64_t places = uint64_t{kMultiprocessors} * gpu::kBlocksPerMultiprocessor;
-  constexpr uint64_t counters = uint64_t{gpu::kAllCounters} + gpu::kCopies * gpu::kSites;
+  constexpr uint64_t counters = gpu::kMostUsed;
   constexpr uint32_t kDescribed = gpu::kParameters + gpu::kNodes;
   constexpr uint64_t kParameterBytes = sizeof(gpu::Parameters) * kDescribed;
   constexpr uint64_t kKeyBytes = sizeof(uint64_t) * gpu::kNodes;

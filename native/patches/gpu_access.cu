@@ -83,8 +83,8 @@ CUVEIN_FAST uint32_t go_on(uint64_t data, uint64_t rest, uint32_t where, uint32_
 // Called by name, see below.
 #define CUVEIN_STEP extern "C" __device__ __noinline__
 CUVEIN_STEP uint32_t cuvein_global_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
-  if (left == static_cast<uint32_t>(cuvein::gpu::Left::kScattered) && cuvein::gpu::has_own_units(data)) {
-    cuvein::gpu::analyse_apart<true>(data, rest, ~0u);
+  if (left == static_cast<uint32_t>(cuvein::gpu::Left::kScattered) && cuvein::gpu::has_own_units<Space::kGlobal>(data)) {
+    cuvein::gpu::analyse_apart<Space::kGlobal, true>(data, rest, ~0u);
     return SANITIZER_PATCH_SUCCESS;
   }
   return go_on<Space::kGlobal>(data, rest, where, left);

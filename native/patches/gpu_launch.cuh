@@ -1,7 +1,7 @@
 // Beginning and end of a launch on the GPU engine, by its first and its last warp.
 #pragma once
 
-#include "patches/gpu_outcome.cuh"
+#include "patches/gpu_ways.cuh"
 
 namespace cuvein {
 namespace gpu {
@@ -184,6 +184,7 @@ CUVEIN_SLOW void end_on_host(Group group) {
 CUVEIN_SLOW void finish(Group group) {
   Engine* engine = group.engine();
   __threadfence();
+  fold_ways(group);
   fold_sites(group);
   send_counts(group);
   if (group.leads()) {

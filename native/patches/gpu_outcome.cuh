@@ -20,9 +20,6 @@ CUVEIN_FAST uint64_t base_of(uint64_t data) { return data & ~(kChannelAlignment 
 CUVEIN_FAST Site* site_at(uint64_t data, uint32_t site) {
   return at_base<Site>(base_of(data), kSitesOffset, site);
 }
-CUVEIN_FAST Apart* apart_at(uint64_t data, uint32_t site) {
-  return at_base<Apart>(base_of(data), kApartOffset, site);
-}
 // Where this multiprocessor counts, as a distance.
 CUVEIN_FAST uint32_t count_set() {
   return multiprocessor() % kMultiprocessors * static_cast<uint32_t>(kCountSetBytes);
@@ -50,10 +47,8 @@ CUVEIN_SLOW uint64_t take_counts(uint64_t counts, uint32_t first, uint32_t step)
   }
   return sum;
 }
-// Of a way, those for accesses whose lanes come out differently behind the others.
 CUVEIN_FAST uint64_t counts_of_way(uint64_t data, uint32_t site, uint32_t way) {
-  const uint64_t set = base_of(data) + site * static_cast<uint32_t>(sizeof(Site));
-  return way < kSiteWays ? set + kCountsOffset + way * 8 : set + kApartCountsOffset + (way - kSiteWays) * 8;
+  return base_of(data) + kCountsOffset + site * static_cast<uint32_t>(sizeof(Site)) + way * 8;
 }
 
 CUVEIN_FAST uint64_t* site_node(uint64_t data, uint32_t site) {
@@ -76,9 +71,6 @@ CUVEIN_FAST Resident* resident_at(uint64_t data) {
 constexpr uint32_t kFoldLanes = 8;
 constexpr unsigned kExtraShift = 10, kAddressesShift = 5, kEdgeShift = 15, kTagShift = 40;
 constexpr uint64_t kEdgeMask = (1u << (kTagShift - kEdgeShift)) - 1;
-
-// No access has one lane and 32 addresses; no edge is this one.
-constexpr uint32_t kNoFacts = 31 << kAddressesShift, kNoEdge = static_cast<uint32_t>(kEdgeMask);
 
 CUVEIN_FAST uint64_t outcome(uint32_t tag, uint32_t edge, uint32_t facts) {
   return static_cast<uint64_t>(tag) << kTagShift | static_cast<uint64_t>(edge) << kEdgeShift | facts;
@@ -117,9 +109,7 @@ CUVEIN_SLOW void count_outcome(Group group, uint64_t node, uint64_t key, uint64_
   const uint32_t copy = multiprocessor() & group.state()->copy_mask;
 #pragma unroll 1
   for (uint32_t task = first; task < 3; task += step) {
-    uint64_t count = task == 0 ? addresses : task == 1 ? 1 : lanes - addresses;
-    if (facts == kNoFacts) count = task == 0 ? 1 : 0;
-    if (edge == kNoEdge && task == 0) count = 0;
+    const uint64_t count = task == 0 ? addresses : task == 1 ? 1 : lanes - addresses;
     if (count != 0)
       add(group, copy,
           task == 0   ? edge_of(node, edge, Count::kLanes)
@@ -157,14 +147,9 @@ CUVEIN_SLOW void fold_sites(Group group) {
       if (member == 0 && count != 0) add(group, multiprocessor() & group.state()->copy_mask, node, count);
     }
 #pragma unroll 1
-    for (uint32_t way = 0; way < kSiteWays + kApartWays; ++way) {
-      const uint64_t key =
-          fresh(way < kSiteWays ? &site->keys[way] : &apart_at(group.data, number)->keys[way - kSiteWays]);
-      if (key == 0) {
-        if (way >= kSiteWays) break;
-        way = kSiteWays - 1;
-        continue;
-      }
+    for (uint32_t way = 0; way < kSiteWays; ++way) {
+      const uint64_t key = fresh(&site->keys[way]);
+      if (key == 0) break;
       const uint64_t count =
           together_of(take_counts(counts_of_way(group.data, number, way), member, team), mates);
       if (member < 3) count_outcome(group, node, key, count, member, team);
@@ -177,7 +162,6 @@ CUVEIN_SLOW void fold_sites(Group group) {
     const uint32_t number = fresh(&engine->used[kAllCounters + i]);
     Site* site = site_at(group.data, number);
     for (uint32_t way = 0; way < kSiteWays; ++way) publish(&site->keys[way], 0ull);
-    for (uint32_t way = 0; way < kApartWays; ++way) publish(&apart_at(group.data, number)->keys[way], 0ull);
     publish(&site->tag_of_window, 0u);
     publish(&site->where, 0u);
     publish(&site->tag, 0u);

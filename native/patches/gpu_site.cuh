@@ -1,5 +1,5 @@
 // What is known of an instruction stands in a site, so that nothing has to be found out: how a site is made,
-// how outcomes are counted at it, and accesses at a site of lanes that lie anywhere.
+// how outcomes are counted at it, and accesses of lanes that lie anywhere.
 #pragma once
 
 #include "patches/gpu_units.cuh"
@@ -67,56 +67,8 @@ CUVEIN_SLOW void make_site(Group group, uint64_t node, uint64_t first, uint32_t 
 
 CUVEIN_FAST uint32_t tag_of(uint64_t data) { return static_cast<uint32_t>(data & kSlotMask) + 1; }
 
-// Adds to a counter that the key has already; false if it has none that is soon found. One lane.
-CUVEIN_SLOW bool add_again(uint64_t data, uint64_t key, uint32_t copy, uint32_t count) {
-  uint32_t at = mix_key(key) >> (32 - kCountersBits);
-#pragma unroll 1
-  for (uint32_t probe = 0; probe < 4; ++probe, at = (at + 1) & (kCounters - 1)) {
-    Counter* counter = at_base<Counter>(base_of(data), kCountersOffset, copy << kCountersBits | at);
-    if (counter->key != key) continue;
-    atomicAdd(&counter->count, static_cast<unsigned long long>(count));
-    return true;
-  }
-  return false;
-}
-CUVEIN_SLOW void add_first(Group group, uint64_t key, uint32_t copy, uint32_t count) {
-  add(group, copy, key, count);
-}
-
-// Counts the edges of the leaders, the node, and the lanes that met others. One place to count at: an edge by
-// the lowest of the leaders that have it, the rest by the highest lanes, which are none of those as a rule.
-CUVEIN_SLOW void count_scattered(uint64_t data, uint32_t active, uint32_t site, uint32_t edge,
-                                 uint32_t leaders, uint32_t facts, bool edges) {
-  const uint32_t lane = lane_of_warp();
-  uint32_t alike = 0;
-  if (edges) {
-    alike = __match_any_sync(active, edge) & leaders;
-    if ((leaders >> lane & 1) == 0 || lane != static_cast<uint32_t>(__ffs(alike)) - 1) alike = 0;
-  }
-  const uint32_t last = highest_of(active);
-  const uint32_t before_last = (active & below(last)) != 0 ? highest_of(active & below(last)) : last;
-  const uint32_t others = __popc(active & ~leaders);
-  uint32_t tasks = (alike != 0) | (lane == last) << 1 | (lane == before_last && others != 0) << 2;
-  const Group group{data, active, lane};
-  if (tasks != 0) {
-    const uint64_t node = fresh(site_node(data, site));
-    const uint32_t copy = copy_of(*group.state());
-#pragma unroll 1
-    do {
-      const uint32_t task = tasks & (0 - tasks);
-      tasks &= ~task;
-      const uint64_t key = task == 1   ? edge_of(node, edge, Count::kLanes)
-                           : task == 2 ? node | facts
-                                       : others_of(node);
-      const uint32_t count = task == 1 ? __popc(alike) : task == 2 ? 1 : others;
-      if (!add_again(data, key, copy, count)) add_first(group, key, copy, count);
-    } while (tasks != 0);
-  }
-  __syncwarp(active);
-}
-
-// Counts an outcome of all lanes at the site, or where there is no way for it left, in the tables. One lane.
-CUVEIN_SLOW void take_way(uint64_t data, uint32_t site, uint64_t outcome) {
+// Counts an outcome of all lanes at the site; false: there is no way for it left. One lane.
+CUVEIN_SLOW bool take_outcome(uint64_t data, uint32_t site, uint64_t outcome) {
   const unsigned long long key = outcome;
   // Ways are taken in turn: where the last is, so are all, and the outcome is none of them.
   uint32_t way = site_at(data, site)->keys[kSiteWays - 1] >> kTagShift == tag_of(data) ? kSiteWays : 0;
@@ -125,12 +77,24 @@ CUVEIN_SLOW void take_way(uint64_t data, uint32_t site, uint64_t outcome) {
     if (found == 0) found = atomicCAS(&site_at(data, site)->keys[way], 0ull, key);
     if (found == 0 || found == key) break;
   }
-  if (way < kSiteWays) {
-    __threadfence();  // drops an old copy in the multiprocessor's cache
-    count_one<kCountsOffset>(site_address(data, site) + count_set() + way * 8);
-  } else {
-    count_outcome({data, 0, lane_of_warp()}, fresh(site_node(data, site)), key, 1, 0, 1);
-  }
+  if (way == kSiteWays) return false;
+  __threadfence();  // drops an old copy in the multiprocessor's cache
+  count_one<kCountsOffset>(site_address(data, site) + count_set() + way * 8);
+  return true;
+}
+
+// The edge of lanes that met others of their instruction.
+CUVEIN_FAST uint32_t edge_of_others(uint64_t site) {
+  return edge_key((word<kSitesOffset + 12>(site) >> kInstructionShift) + 1, Label::kWarpSameInst, false);
+}
+
+// Facts as in the key of a node, from brief ones.
+CUVEIN_FAST uint32_t facts_at_site(uint64_t site, uint32_t facts, bool global) {
+  if (global) return facts;
+  const uint32_t shifts = word<kSitesOffset + 4>(site), size_shift = (shifts & 7) + (shifts >> 3 & 7);
+  const uint32_t addresses = (facts >> kAddressesShift & 31) + 1, extra = (facts >> kExtraShift) + 1;
+  const uint32_t ideal = size_shift < 2 ? 1 : extra;
+  return shared_facts((facts & 31) + 1, size_shift < 2 ? extra : addresses << (size_shift - 2), ideal, ideal);
 }
 
 // Of one lane, units of which are on several edges: their bytes, and the lane once for each edge, ordered or
@@ -155,22 +119,22 @@ CUVEIN_SLOW void count_units(uint64_t data, uint32_t active, uint32_t site, uint
 // Counts where not all lanes that compared are alike, or where there is no way for the outcome yet:
 // `compared` are the lanes that did.
 CUVEIN_SLOW void count_apart(uint64_t data, uint32_t active, uint32_t site, uint64_t outcome,
-                             uint32_t compared) {
+                             uint32_t compared, bool global) {
   const uint32_t facts = static_cast<uint32_t>(outcome) & ((1u << kEdgeShift) - 1);
-  const uint32_t edge = static_cast<uint32_t>(outcome >> kEdgeShift & kEdgeMask);
-  const uint32_t first = __ffs(active) - 1;
-  const uint32_t of_first = __shfl_sync(active, edge, first);
-  if (__all_sync(active, (compared >> lane_of_warp() & 1) == 0 || edge == of_first)) {
-    if (lane_of_warp() == first) take_way(data, site, outcome);
-    __syncwarp(active);
+  uint32_t edge = static_cast<uint32_t>(outcome >> kEdgeShift & kEdgeMask);
+  const uint32_t first = first_of(active), of_first = __shfl_sync(active, edge, first);
+  const bool alike = __all_sync(active, (compared >> lane_of_warp() & 1) == 0 || edge == of_first);
+  if (alike && __ballot_sync(active, lane_of_warp() == first && take_outcome(data, site, outcome)) != 0)
     return;
-  }
-  // Did each compare for an address of its own?
+  // Did each compare for an address of its own, or all for that of the first?
   const bool own = static_cast<uint32_t>(__popc(compared)) == (facts >> kAddressesShift & 31) + 1;
-  if (!own) count_units(data, active, site, edge, compared);
-  const uint64_t node = fresh(site_node(data, site));
-  count_scattered(data, active, site, edge, own ? compared : 1u << first,
-                  static_cast<uint32_t>(node_of(node, facts) ^ node), own);
+  if (!own && !alike) {
+    count_units(data, active, site, edge, compared);
+    edge = kNoEdge;
+  }
+  if (((own ? compared : 1u << first) >> lane_of_warp() & 1) == 0)
+    edge = edge_of_others(site_address(data, site));
+  count_lanes(data, active, site, edge, facts_at_site(site_address(data, site), facts, global));
 }
 
 // Halves of the warp (bits 0 and 1) in which shared memory serves all lanes of a wide load together: those
@@ -199,6 +163,15 @@ CUVEIN_FAST uint32_t groups_with(uint32_t lanes, uint32_t size_shift, uint32_t m
          (merged & 2 ? high != 0 : ((high & 0xff) != 0) + (high >> 8 != 0));
 }
 
+// The highest of the lanes' values, which are below 32.
+CUVEIN_FAST uint32_t most_of(uint32_t active, uint32_t value) {
+  uint32_t most = 0;
+#pragma unroll
+  for (uint32_t bit = 16; bit != 0; bit /= 2)
+    if (__ballot_sync(active, value >= (most | bit)) != 0) most |= bit;
+  return most;
+}
+
 // Wavefronts where lanes may meet in a bank: the most distinct words in one bank, added up over the groups.
 // `block` is the lane's word, or for wider accesses its pair or quadruple of words.
 CUVEIN_SLOW uint32_t wavefronts_slow(Group group, uint32_t block, uint32_t size_shift, uint32_t merged) {
@@ -213,6 +186,7 @@ CUVEIN_SLOW uint32_t wavefronts_slow(Group group, uint32_t block, uint32_t size_
   const uint32_t banks = size_shift <= 2 ? 32 : size_shift == 3 ? 16 : 8;
   const uint32_t rivals = __match_any_sync(group.active, (block % banks) * 4 + together) & chosen_lanes;
   const uint32_t rank = __popc(rivals & below(group.lane));
+  if (size_shift <= 2) return most_of(group.active, chosen ? rank : 0) + 1;
   uint32_t wavefronts = 0;
   for (uint32_t round = 0;; ++round) {
     const uint32_t served = __ballot_sync(group.active, chosen && rank == round);
@@ -308,10 +282,10 @@ CUVEIN_SLOW void analyse_scattered(uint64_t data, uint64_t address, uint32_t act
                     : spread_in_shared(data, active, low, size_shift, read);
   }
   const uint32_t units_shift = quad<kSitesOffset>(site_address(data, site)).y >> 3 & 7;
-  uint32_t edge = 0;
+  const bool leads = spread.leaders >> lane_of_warp() & 1;
+  uint32_t edge = leads ? kNoEdge : edge_of_others(site_address(data, site));
   if (units_shift == 0) {
-    if (spread.leaders >> lane_of_warp() & 1)
-      edge = reuse_at_site(data, address, site, spread.highest, global);
+    if (leads) edge = reuse_at_site(data, address, site, spread.highest, global);
     __syncwarp(active);
   } else {
     const uint32_t size_shift = static_cast<uint32_t>(fresh(site_node(data, site)) >> 57) & 7;
@@ -324,7 +298,7 @@ CUVEIN_SLOW void analyse_scattered(uint64_t data, uint64_t address, uint32_t act
       exchange_many(group, entry_at_site(data, address, site, global), left_at_site(data, site),
                     spread.leaders, packed);
   }
-  count_scattered(data, active, site, edge, spread.leaders, spread.facts, units_shift == 0);
+  count_lanes(data, active, site, edge, spread.facts);
 }
 
 }  // namespace gpu

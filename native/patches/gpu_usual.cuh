@@ -53,8 +53,6 @@ CUVEIN_FAST bool is_in_window(uint64_t data, uint64_t site, uint64_t address, ui
   return known & (wide(found.x, found.y) >> kDirectoryShift == key) & (*page != 0);
 }
 
-CUVEIN_FAST uint32_t first_of(uint32_t active) { return __ffs(active) - 1; }
-
 // Edge key of a unit, as compare() and compare_shared() have it, without branches and without clusters.
 template <Space kSpace>
 CUVEIN_FAST uint32_t compare_usual(uint32_t shifts, uint64_t before, uint64_t now) {

@@ -81,7 +81,7 @@ struct Device {
     engine->warps = zeroed<gpu::Warp>(places * gpu::kWarpsPerBlock);
     copies = zeroed<gpu::Copies>(places * gpu::kWarpsPerBlock);
     engine->locks = zeroed<uint32_t>(gpu::kMultiprocessors);
-    engine->used = zeroed<uint32_t>(size_t{gpu::kAllCounters} + gpu::kCopies * gpu::kSites);
+    engine->used = zeroed<uint32_t>(gpu::kMostUsed);
     shared_shadow = zeroed<uint64_t>(size_t{2} * gpu::kMultiprocessors * gpu::kSharedBytes);
   }
 

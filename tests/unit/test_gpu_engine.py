@@ -74,7 +74,7 @@ def test_patches_that_do_not_follow_barriers_agree_too(compare_without_order: st
 
 
 def test_counts_that_find_no_place_in_the_tables_are_not_lost(tmp_path: Path) -> None:
-    program = comparing(tmp_path, "CUVEIN_COUNTERS_BITS=3", "CUVEIN_OVERFLOW_BITS=6")
+    program = comparing(tmp_path, "CUVEIN_COUNTERS_BITS=3", "CUVEIN_OVERFLOW_BITS=6", "CUVEIN_WAYS_BITS=5")
     done = subprocess.run([program, "3001", "60"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "60 launches agree\n"), done.stderr
 
