@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup native demo test lint format wheel web gpu-test bench cases scaling micro stability fidelity overhead validation clean browser screenshots
+.PHONY: help setup native demo test lint format wheel web gpu-test bench cases scaling micro stability fidelity overhead kernel-times launches barrier-order validation clean browser screenshots
 
 PYTHON ?= python3
 VENV := .venv
@@ -88,6 +88,15 @@ fidelity: ## Compare counts with hardware counters (docs/validation.md); needs a
 
 overhead: ## Time whole programs with and without cuvein (docs/validation.md); needs an idle GPU and network
 	@$(WITH_CUVEIN) benchmarks/overhead.py
+
+kernel-times: ## Time kernels on the GPU engine over empty callbacks (docs/validation.md); needs an idle GPU
+	@$(WITH_CUVEIN) benchmarks/kernel_times.py
+
+launches: ## Time launches of small kernels with and without cuvein (docs/validation.md); needs an idle GPU
+	@$(WITH_CUVEIN) benchmarks/launches.py
+
+barrier-order: ## Time --barrier-order on against off (docs/validation.md); needs an idle GPU
+	@$(WITH_CUVEIN) benchmarks/barrier_order.py
 
 validation: setup ## Make docs/validation.md of the results that are there
 	$(BIN)/python benchmarks/validation.py

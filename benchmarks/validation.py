@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sections import fidelity, micro, overhead, scaling, stability
+from sections import fidelity, kernels, launches, micro, order, overhead, scaling, stability
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +33,9 @@ SECTIONS: dict[str, tuple[str, str, Callable[[Json], Section]]] = {
     "Microbenchmarks": ("micro", "", micro.fill),
     "Hardware counters": ("fidelity", "", fidelity.fill),
     "Stability": ("stability", "", stability.fill),
+    "Kernel time": ("kernel-times", "", kernels.fill),
+    "Launches": ("launches", "", launches.fill),
+    "The order of barriers": ("barrier-order", "", order.fill),
     "Overhead": ("overhead", "", overhead.fill),
     "Scaling: host engine": ("scaling", "host", scaling.host),
     "Scaling: GPU engine": ("scaling", "gpu", scaling.gpu),
@@ -53,7 +56,7 @@ def make(results: Path = RESULTS) -> dict[str, str]:
         if not result:
             continue
         values, more = fill(result)
-        values["machine"] = _machine(result["machine"])
+        values["machine"] = _machine(result.get("machine", result))
         files |= more
         text = re.sub(r"\{\{(\w+)\}\}", lambda match, values=values: str(values[match[1]]), section)
         parts.append(re.sub(r"\n{3,}", "\n\n", text))

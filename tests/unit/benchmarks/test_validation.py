@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+import kernel_times
 import overhead
 import validation
 from sections import markdown
@@ -93,11 +94,72 @@ OVERHEAD = {
 }
 
 
+KERNELS = {
+    "machine": MACHINE,
+    "goal": {"mean": 1.5, "most": 2.2},
+    "failed": ["bytes: gpu: more than 9 s"],
+    "kernels": [
+        {
+            "program": name,
+            "kernel": name,
+            "milliseconds": {"plain": 0.1, "empty": 1.0, "gpu": ratio},
+            "ratio": ratio,
+        }
+        for name, ratio in (("microbenchmarks", 1.0), ("labels", 4.0))
+    ],
+}
+KERNELS["summary"] = kernel_times.summary(KERNELS["kernels"])
+
+
+def way(seconds, times, *numbers):
+    return {"seconds": seconds, "times": times, "numbers": list(numbers)}
+
+
+LAUNCHES = {
+    **MACHINE,
+    "count": 10000,
+    "repetitions": 3,
+    "not_begun": ["many blocks: the time given was used up"],
+    "launches": {
+        "ways": {
+            "plain": way(0.3, 1.0, 40.0, 0, 0),
+            "gpu": way(1.2, 4.0, 400.0, 1318, 1318),
+            "host": {"failure": "more than 9 s"},
+        }
+    },
+    "unselected": {"ways": {"plain": way(0.5, 1.0, 10.0), "gpu": way(0.7, 1.4, 10.2)}},
+}
+ORDER = {
+    **MACHINE,
+    "kernels": {
+        "shrink": 8,
+        "rounds": 2,
+        "milliseconds": {
+            "copy": {"plain": 0.1, "off": 1.0, "on": 1.0},
+            "softmax": {"plain": 0.1, "off": 1.0, "on": 4.0},
+        },
+    },
+    "examples": {
+        "programs": {
+            "softmax": {
+                "arguments": ["8"],
+                "seconds": {"plain": 1.0, "off": 2.0, "on": 3.0, "host": 4.0},
+                "as_the_host_engine": True,
+            }
+        }
+    },
+}
+
+
 @pytest.fixture
 def made(tmp_path):
-    for name, result in (("fidelity", FIDELITY), ("overhead", OVERHEAD)):
-        (tmp_path / f"{name}.json").write_text(json.dumps(result))
-    return validation.make(tmp_path)
+    return page(tmp_path, {"fidelity": FIDELITY, "overhead": OVERHEAD})
+
+
+def page(folder, results):
+    for name, result in results.items():
+        (folder / f"{name}.json").write_text(json.dumps(result))
+    return validation.make(folder)
 
 
 def test_only_sections_with_results_are_there(made):
@@ -135,6 +197,33 @@ def test_the_median_says_what_it_leaves_out():
     assert "`a/late`, which did not end" in overhead_section._unended([*rows, late])
     assert f"the median is 2.60{markdown.TIMES}" in overhead_section._unended([*rows, late])
     assert "the median is not known" in overhead_section._unended([rows[0], late, late])
+
+
+def test_kernels_that_take_too_long_and_means_are_marked(tmp_path):
+    lines = page(tmp_path, {"kernel-times": KERNELS})["validation.md"].splitlines()
+    assert "| `labels` | `labels` | 0.100 | 1.000 | 4.000 | 4.00 (missed) |" in lines
+    assert "| all | 2 | 2.00 | 4.00 | missed (mean, most) |" in lines
+    assert "| microbenchmarks | 1 | 1.00 | 1.00 | met |" in lines
+    assert "- `bytes`: gpu: more than 9 s" in lines
+
+
+def test_launches_say_which_goals_are_missed_and_what_failed(tmp_path):
+    text = page(tmp_path, {"launches": LAUNCHES})["validation.md"]
+    lines = text.replace(markdown.TIMES, "x").splitlines()
+    assert "- 10000 launches: 10.0 x their time, 4.00 x the program (goal: 3): MISSED" in lines
+    assert "- device memory: 1318 MiB after a tenth of them, 1318 after all: flat" in lines
+    assert "- a kernel not profiled: 1.020 x its time (goal: 1.05): met" in lines
+    assert "- FAILED: launches, host: more than 9 s" in lines
+    assert "- many blocks: the time given was used up" in lines
+    numbers = "400 ms for all launches, 1318 MiB of device memory after a tenth, 1318 MiB after all"
+    assert f"| `launches` | gpu | 1.20 s | 4.00x | {numbers} |" in lines
+
+
+def test_the_order_of_barriers_is_given_over_off(tmp_path):
+    text = page(tmp_path, {"barrier-order": ORDER})["validation.md"]
+    assert "**`on` takes 2.00 times the kernel time\nof `off` (geometric mean), at most 4.00.**" in text
+    assert "| `softmax` | 0.100 | 1.000 | 4.000 | 4.00 |" in text
+    assert "| `softmax 8` | 1.00 | 2.00 | 3.00 | 4.00 | yes |" in text
 
 
 def test_charts_are_images_of_the_page(made):
