@@ -1,9 +1,9 @@
 """How many passes through shared memory an asynchronous copy or an atomic takes on compute capability 9.0.
 
-Fitted to ``results/passes.json``: counters of an H200 for single instructions of one warp. A profile does not
-count these passes: it counts those that the addresses in shared memory ask for (``docs/engine.md``), the only
-ones that the author of a kernel has in hand by the layout of shared memory alone. So this tells why the
-hardware counts more (``docs/validation.md``), and is tested on the probes.
+Fitted to ``results/passes.json``: counters of an H200 for single instructions of one warp. The engines count
+copies of 4 and 8 bytes by the same rule (``docs/engine.md``), but copies of 16 bytes, which mostly go past
+L1, and atomics by the words in a bank of shared memory: this tells why the hardware counts more of those
+(``docs/validation.md``). Both are tested on the probes.
 """
 
 from __future__ import annotations

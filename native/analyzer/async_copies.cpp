@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analyzer/distributions.h"
 #include "analyzer/origin.h"
 
 namespace cuvein {
@@ -45,6 +46,25 @@ void AsyncCopies::wait(unsigned warp, uint32_t active, uint64_t pending, const S
     if (lane.waits.size() >= 2 * kWaitsKept) lane.forgotten = lane.waits[kWaitsKept - 1].before;
     keep_last(lane.waits, kWaitsKept);
   });
+}
+
+void AsyncCopies::read(const Access& access, int32_t pc) {
+  Warp& warp = warps_[access.warp];
+  warp.readers |= access.active;
+  each_address(access, access.active, [&](unsigned lane, uint64_t address) {
+    warp.lanes[lane].read_at = pc;
+    warp.sources[lane] = static_cast<uint8_t>(address % kRowBytes);
+  });
+}
+
+unsigned AsyncCopies::wavefronts(const Access& access, int32_t pc) {
+  Warp& warp = warps_[access.warp];
+  uint32_t readers = 0;
+  // Other lanes of a warp that has diverged may be between their two accesses of another copy.
+  each_lane(access.active & warp.readers,
+            [&](unsigned lane) { readers |= uint32_t{warp.lanes[lane].read_at == pc - 1} << lane; });
+  warp.readers &= ~access.active;
+  return wavefronts_of_copy(access, readers, warp.sources);
 }
 
 AsyncCopies::Completion AsyncCopies::completion(unsigned warp, unsigned lane_number, uint32_t issued) const {

@@ -1,4 +1,5 @@
-// Which asynchronous copies into shared memory (cp.async) the threads of a block have waited for.
+// Asynchronous copies into shared memory (cp.async): which of them the threads of a block have waited for,
+// and how many wavefronts they take.
 //
 // A thread's copies belong to the group that it commits next; waiting with `pending` completes all of its
 // groups but the last so many. Copies are named by the thread and by how many commits its warp had made when
@@ -25,6 +26,12 @@ class AsyncCopies {
   // Commits of the warp so far: the name of copies issued now.
   uint32_t commits(unsigned warp) const { return warps_[warp].commits; }
 
+  // A copy is two records of its warp: this access to global memory, by the lanes that do not only fill with
+  // zeros, and then the one to shared memory, at the next pc.
+  void read(const Access& access, int32_t pc);
+  // Wavefronts of the latter, where it went through L1.
+  unsigned wavefronts(const Access& access, int32_t pc);
+
   // What is known of the wait that completed a copy.
   struct Completion {
     enum { kNone, kAt, kUnknown } state;
@@ -41,9 +48,12 @@ class AsyncCopies {
     std::vector<uint32_t> groups;  // the warp's commits with which this lane's last groups ended
     std::vector<Wait> waits;       // the last ones, each completing more than the one before
     uint32_t forgotten = 0;        // completed by waits that are no longer listed
+    int32_t read_at = 0;           // pc of the access to global memory, if the lane is among `readers`
   };
   struct Warp {
     uint32_t commits = 0;
+    uint32_t readers = 0;  // lanes of copies of which the access to shared memory is still to come
+    uint8_t sources[kWarpLanes] = {};
     Lane lanes[kWarpLanes];
   };
 

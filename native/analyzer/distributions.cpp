@@ -62,6 +62,29 @@ Layout affine_layout(const Access& access) {
 
 }  // namespace
 
+// A lane takes its turn after all lower lanes in either of its banks, also at the same word. Lanes are served
+// together as in ordinary accesses.
+unsigned wavefronts_of_copy(const Access& access, uint32_t readers, const uint8_t* sources) {
+  const unsigned banks = kRowBytes / access.size;  // as wide as what a lane copies
+  const unsigned lanes = group_lanes(access.size);
+  unsigned wavefronts = 0;
+  for (unsigned start = 0; start < kWarpLanes; start += lanes) {
+    uint8_t written[kBanks] = {}, read[kBanks] = {};
+    uint8_t most = 0;
+    for (unsigned lane = start; lane < start + lanes; ++lane) {
+      if ((access.active >> lane & 1) == 0) continue;
+      const bool reads = (readers >> lane & 1) != 0;
+      uint8_t& to = written[access.lane_address(lane) / access.size % banks];
+      uint8_t& from = read[sources[lane] / access.size % banks];
+      to = static_cast<uint8_t>(1 + (reads ? std::max(to, from) : to));
+      if (reads) from = to;
+      most = std::max(most, to);
+    }
+    wavefronts += most;
+  }
+  return wavefronts;
+}
+
 bool DistinctValues::insert(uint64_t value) {
   size_t at = mix(value) & (kSlots - 1);
   while (slots_[at].epoch == epoch_) {

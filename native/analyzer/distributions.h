@@ -17,6 +17,17 @@ struct Distribution {
   uint64_t lowest = ~uint64_t{0}, highest = 0;  // addresses of lanes; lowest > highest: not known
 };
 
+// Asynchronous copies of 4 and 8 bytes a lane go through L1, others past it (PTX: cp.async.cg has 16 bytes).
+inline bool through_l1(const Access& access) {
+  return access.copies && (access.size == 4 || access.size == 8);
+}
+
+// Wavefronts of such a copy; `access` is that to shared memory. What the lanes `readers` read lies in banks
+// of L1 as what all lanes write does in shared memory; `sources` are the addresses there, modulo kRowBytes.
+// (Measured on an H200, benchmarks/passes.py.)
+constexpr unsigned kRowBytes = kBanks * kBankBytes;
+unsigned wavefronts_of_copy(const Access& access, uint32_t readers, const uint8_t* sources);
+
 // Counts distinct values, a few hundred at most, starting anew in no time.
 class DistinctValues {
  public:

@@ -82,7 +82,7 @@ void NodeCounts::add(const Access& access, const Distribution& distribution, boo
   ++lanes[active];
   if (shared) {
     ++first[distribution.words];
-    ++second[distribution.wavefronts];
+    if (!through_l1(access)) ++second[distribution.wavefronts];
     ++third[distribution.ideal_wavefronts];
   } else {
     ++first[distribution.addresses];

@@ -91,8 +91,13 @@ class Counts {
   Counts(NodeNumbers& numbers, BarrierNumbers& barriers, const Allocations& allocations)
       : numbers_(numbers), barrier_numbers_(barriers), allocations_(allocations) {}
 
-  // Adds a decoded access but for its reuse; sets its node and layout.
+  // Adds a decoded access but for its reuse; sets its node and layout. What copies through L1 take is added
+  // with the block, where their two accesses meet.
   void add(Access& access, int32_t pc, bool asynchronous, Distributions& distributions);
+
+  void add_wavefronts(const Access& access, int32_t pc, unsigned wavefronts) {
+    ++node(pc, access.space, access.type).second[wavefronts];
+  }
 
   // Counts an execution of a barrier and returns its number.
   uint32_t add_barrier(int32_t pc, BarrierKind kind);

@@ -18,6 +18,12 @@ bool of_the_block(const RecordHeader& record) {
          (record.space == Space::kShared || record.space == Space::kLocal);
 }
 
+// Whether a record is of an asynchronous copy's access to global memory.
+bool reads_for_copy(const RecordHeader& record) {
+  return record.kind == RecordKind::kAccess && (record.flags & kRecordFlagAsync) != 0 &&
+         record.space == Space::kGlobal;
+}
+
 bool of_copies(const RecordHeader& record) {
   return record.kind == RecordKind::kAsyncCommit || record.kind == RecordKind::kAsyncWait ||
          record.kind == RecordKind::kMbarrier;
@@ -150,7 +156,7 @@ void Worker::decode_access(const RecordHeader& record, Launch& launch, Share& sh
   launch.counts(number_).add(access, record.pc, record.flags & kRecordFlagAsync, distributions_);
   share.describe(access);
   const bool of_block = of_the_block(record);
-  if (of_block || launch.synchronises.load(std::memory_order_relaxed)) {
+  if (of_block || reads_for_copy(record) || launch.synchronises.load(std::memory_order_relaxed)) {
     if (workers_ == 1) at_block(record, launch, of_block ? &access : nullptr, &access.stamp);
     if (!of_block) {
       slice.stamps.push_back(access.stamp);
@@ -211,7 +217,7 @@ void Worker::at_block(const RecordHeader& record, Launch& launch, Access* access
     blocks.exit(block, record.warp, record.active);
     return;
   }
-  if (!synchronises && access == nullptr && !of_copies(record)) return;
+  if (!synchronises && access == nullptr && !of_copies(record) && !reads_for_copy(record)) return;
   BlockState& block = blocks.at(record.block);
   if (synchronises) {
     BlockClocks& clocks = blocks.clocks(block);
@@ -231,7 +237,11 @@ void Worker::at_block(const RecordHeader& record, Launch& launch, Access* access
       clocks.stamp(record.warp, *snapshots_, round_, stamp);
   }
   if (of_copies(record)) follow_copies(record, *stamp, blocks.copies(block));
+  if (reads_for_copy(record)) blocks.copies(block).read(access_of(record, launch), record.pc);
   if (access == nullptr) return;
+  if (through_l1(*access))
+    launch.counts(number_).add_wavefronts(*access, record.pc,
+                                          blocks.copies(block).wavefronts(*access, record.pc));
   if (access->copies || block.copies != nullptr) access->async_copies = &blocks.copies(block);
   reuse_.apply(*access, access->active, block.shadow, launch.counts(number_).edges);
 }

@@ -355,6 +355,9 @@ constexpr uint32_t global_facts(uint32_t lanes, uint32_t addresses, uint32_t sec
 constexpr uint32_t shared_facts(uint32_t lanes, uint32_t words, uint32_t wavefronts, uint32_t ideal) {
   return (ideal - 1) << 17 | (wavefronts - 1) << 12 | (words - 1) << 5 | (lanes - 1);
 }
+constexpr uint32_t with_wavefronts(uint32_t facts, uint32_t wavefronts) {
+  return (facts & ~(31u << 12)) | (wavefronts - 1) << 12;
+}
 
 // count:4 at 60 | kind:2 at 55 | instruction:20 at 31
 constexpr uint64_t barrier_count(BarrierKind kind, uint32_t instruction) {

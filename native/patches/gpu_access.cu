@@ -13,6 +13,7 @@
 #undef cuvein_copy
 
 #include "patches/gpu_callback.cuh"
+#include "patches/gpu_copy_access.cuh"
 
 namespace cuvein {
 namespace gpu {
@@ -196,18 +197,7 @@ CUVEIN_PATCH cuvein_copy(void* userdata, uint64_t pc, void* source, uint32_t tar
   if (engine == Engines::kHost) return host_copy(userdata, pc, source, target, size, zeros);
   if (engine == Engines::kNone) return SANITIZER_PATCH_SUCCESS;
   const uint32_t bytes = source == nullptr || zeros >= size ? 0 : size - zeros;
-  const uint64_t address = reinterpret_cast<uint64_t>(source);
-  cuvein::gpu::Group readers = group;
-  readers.active = __ballot_sync(group.active, bytes != 0);
-  if (bytes != 0) {
-    const cuvein::gpu::Access access{AccessType::kRead, true, cuvein::moved_shift(size)};
-    if (__all_sync(readers.active, bytes == size))
-      cuvein::gpu::analyse<Space::kGlobal>(readers, access, pc, address);
-    else
-      cuvein::gpu::analyse_sizes(readers, address, access, static_cast<uint32_t>(pc), bytes);
-  }
-  __syncwarp(group.active);
-  const cuvein::gpu::Access access{AccessType::kWrite, true, cuvein::moved_shift(size)};
-  cuvein::gpu::analyse<Space::kShared>(group, access, pc, target & cuvein::kSharedWindow);
+  cuvein::gpu::analyse_copy(group, pc, reinterpret_cast<uint64_t>(source), target & cuvein::kSharedWindow,
+                            cuvein::moved_shift(size), bytes);
   return SANITIZER_PATCH_SUCCESS;
 }

@@ -153,8 +153,10 @@ CUVEIN_SLOW void make_global_site(Group group, uint64_t address, uint64_t node, 
             static_cast<uint32_t>(end - first < kMostExtent ? end - first : kMostExtent));
 }
 
+// `wavefronts`: of an access to shared memory for which more than its addresses matters; 0: it is none.
 template <Space kSpace>
-CUVEIN_FAST void analyse(const Group& group, const Access& access, uint64_t pc, uint64_t wide_address) {
+CUVEIN_FAST void analyse(const Group& group, const Access& access, uint64_t pc, uint64_t wide_address,
+                         uint32_t wavefronts = 0) {
   constexpr bool kGlobal = kSpace == Space::kGlobal;
   const State& state = *group.state();
   const uint32_t copy = copy_of(state);
@@ -194,6 +196,7 @@ CUVEIN_FAST void analyse(const Group& group, const Access& access, uint64_t pc, 
     const uint32_t before = __shfl_sync(group.active, address, previous);
     lanes = lay_out(group, address, before);
     facts = shared_distribution(group, lanes, address, before, size_shift, access.type == AccessType::kRead);
+    if (wavefronts != 0) facts = with_wavefronts(facts, wavefronts);
     const uint32_t unit = address >> unit_shift;
     entry = in_global<unsigned long long>(reinterpret_cast<uint64_t>(shadow_of_place(state, place))) + unit;
     if (unit + (fine ? 0 : (1u << (size_shift - unit_shift)) - 1) >= state.shared_stride) {
@@ -416,63 +419,6 @@ CUVEIN_FAST void analyse_any(const Group& group, const Access& access, uint64_t 
   } else if (left != Left::kNothing) {
     finish_usual<kSpace>(handle, rest, group.active, left);
   }
-}
-
-// An asynchronous copy whose lanes read different numbers of bytes: units that some lanes leave out belong to
-// the lowest of the others.
-CUVEIN_SLOW void analyse_sizes(Group group, uint64_t address, Access access, uint32_t pc, uint32_t bytes) {
-  const State& state = *group.state();
-  const uint32_t copy = copy_of(state);
-  const uint32_t instruction = instruction_at(group, state, pc);
-  const uint32_t unit_shift = state.global_shift;
-  uint32_t clock = 0;
-  if (state.synchronises != 0) clock = clock_of_warp(state, *warp_at(group, place_of_block(group)));
-  const uint64_t mine = entry_of(state, instruction, clock);
-  const uint32_t same = __match_any_sync(group.active, address);
-  const uint32_t addresses =
-      __popc(__ballot_sync(group.active, group.lane == static_cast<uint32_t>(__ffs(same)) - 1));
-  const uint32_t sector = __match_any_sync(group.active, address >> 5);
-  const uint32_t sectors =
-      __popc(__ballot_sync(group.active, group.lane == static_cast<uint32_t>(__ffs(sector)) - 1));
-  const uint32_t allocation = allocation_slow(group, address, access, instruction, bytes);
-  if (bytes & ((1u << unit_shift) - 1)) find_out(group, kFineAccess);
-  const uint32_t units = (bytes + (1u << unit_shift) - 1) >> unit_shift;
-  unsigned long long* entry = global_entry(group, address, unit_shift);
-  uint32_t keys[16];
-  for (uint32_t i = 0; i < 16; ++i) {
-    const uint32_t members = __ballot_sync(group.active, units > i) & same;
-    if (units <= i) continue;
-    if (group.lane != static_cast<uint32_t>(__ffs(members)) - 1) {
-      keys[i] = edge_key(instruction + 1, Label::kWarpSameInst, false);
-    } else {
-      keys[i] = 0;
-      if (entry != nullptr)
-        keys[i] =
-            compare(state, atomicExch(entry + i, static_cast<unsigned long long>(mine | highest_of(members))),
-                    mine | group.lane);
-    }
-  }
-  __syncwarp(group.active);
-  for (uint32_t i = 0; i < units; ++i) {
-    bool first_edge = true;
-    for (uint32_t j = 0; j < i; ++j) first_edge = first_edge && keys[j] >> 1 != keys[i] >> 1;
-    const uint32_t here = i + 1 == units ? bytes - (i << unit_shift) : 1u << unit_shift;
-    add(group, copy, edge_count(Count::kBytes, Space::kGlobal, instruction, keys[i], 0), here);
-    if (first_edge)
-      add(group, copy, edge_count(Count::kPartLanes, Space::kGlobal, instruction, keys[i] & ~1u, 0), 1);
-  }
-  __syncwarp(group.active);
-  const uint32_t facts = global_facts(group.count(), addresses, sectors, allocation);
-  if (group.leads())
-    add(group, copy,
-        node_count(Count::kExecutions, Space::kGlobal, access.type, true, true, instruction,
-                   access.size_shift, facts),
-        1);
-  add(group, copy,
-      node_count(Count::kLaneBytes, Space::kGlobal, access.type, true, true, instruction, access.size_shift,
-                 global_facts(1, 1, 1, allocation)),
-      bytes);
-  __syncwarp(group.active);
 }
 
 // The bytes were never accessed. One lane at a time.

@@ -86,13 +86,16 @@ inline Settings settings_for(std::mt19937& random) {
     for (int32_t i = 0; i < 4; ++i)
       settings.instructions.push_back({static_cast<int32_t>(kBase) + 16 * (i * 5 + 200), Space::kLocal,
                                        static_cast<AccessType>(random() % 2), pick(local), false, false});
-  settings.copies = !no_shared && global & 16 && shared & 16;
-  if (settings.copies)
-    settings.instructions.push_back(
-        {static_cast<int32_t>(kBase) + 16 * 300, Space::kGlobal, AccessType::kRead, 4, true, false});
+  const uint32_t copied = no_shared ? 0 : global & shared & (4 | 8 | 16);
+  settings.copies = copied != 0;
+  for (uint32_t shift = 2; shift <= 4; ++shift)
+    if (copied >> shift & 1)
+      settings.instructions.push_back(
+          {static_cast<int32_t>(kBase) + 16 * (300 + 2 * static_cast<int32_t>(shift)), Space::kGlobal,
+           AccessType::kRead, shift, true, false});
   if (!no_shared && shared & 16)
     settings.instructions.push_back(
-        {static_cast<int32_t>(kBase) + 16 * 301, Space::kShared, AccessType::kRead, 4, false, true});
+        {static_cast<int32_t>(kBase) + 16 * 320, Space::kShared, AccessType::kRead, 4, false, true});
   settings.allocations = {{kMemory, 512}, {kMemory + 512, 256}, {kMemory + 1024, 128}};
   if (settings.usual) settings.allocations = {{kMemory, 4096}};
   if (random() % 2) settings.allocations.push_back({kMemory + (uint64_t{2} << 21), 1 << 20});

@@ -7,6 +7,7 @@
 
 #include "analyzer/engine.h"
 #include "engine_memory.h"
+#include "patches/gpu_copy_access.cuh"
 #include "patches/gpu_order.cuh"
 #include "random_launch.h"
 
@@ -377,16 +378,11 @@ class Run {
       const uint64_t pc = kEntry + static_cast<uint64_t>(static_cast<int64_t>(what.pc));
       gpu::Group reading = group;
       reading.active = readers;
-      if ((readers >> lane & 1) != 0) {
-        const gpu::Access access{AccessType::kRead, true, what.size_shift};
-        if (differ)
-          gpu::analyse_sizes(reading, first[lane], access, static_cast<uint32_t>(pc), bytes[lane]);
-        else
-          gpu::analyse_any<Space::kGlobal>(reading, access, pc, first[lane]);
-        if (gpu::kFollowsOrder) gpu::follow_sizes(reading, first[lane], bytes[lane]);
-      }
+      gpu::analyse_copy(group, pc, first[lane], static_cast<uint32_t>(second[lane]), what.size_shift,
+                        bytes[lane]);
+      if (gpu::kFollowsOrder && (readers >> lane & 1) != 0)
+        gpu::follow_sizes(reading, first[lane], bytes[lane]);
       __syncwarp(group.active);
-      gpu::analyse_any<Space::kShared>(group, {AccessType::kWrite, true, what.size_shift}, pc, second[lane]);
       follow<Space::kShared>(group, second[lane], what.size_shift, true);
     });
   }

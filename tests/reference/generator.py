@@ -183,13 +183,24 @@ class _Maker:
         return warp.access(kind, pc, dict(zip(active, starts, strict=True)), sizes, space=space, flags=flags)
 
     def _followed(self, access: Record, warp: Warp) -> list[Record]:
-        """Let some asynchronous copies be waited for at once and then read."""
+        """Let most asynchronous copies read something first, and some be waited for at once and then read."""
         copied = access.flags & RecordFlag.ASYNC and access.type == AccessType.WRITE
-        if not copied or access.space != Space.SHARED or self._choose.integer(0, 1):
+        if not copied or access.space != Space.SHARED:
+            return [access]
+        if self._choose.integer(0, 3):
+            return [self._source(access, warp), access]
+        if self._choose.integer(0, 1):
             return [access]
         commit = warp.other(RecordKind.ASYNC_COMMIT, 0x50, active=access.active)
         wait = warp.other(RecordKind.ASYNC_WAIT, 0x58, active=self._subset(access.active))
         return [access, commit, wait, replace(access, pc=0x60, type=AccessType.READ, flags=0)]
+
+    def _source(self, access: Record, warp: Warp) -> Record:
+        """Make the access to global memory of a copy, by the lanes that do not only fill with zeros."""
+        active = lanes_of(self._subset(access.active))
+        starts = self._starts(Space.GLOBAL, active, access.size)
+        at = dict(zip(active, starts, strict=True))
+        return warp.read(access.pc - 1, at, access.size, flags=RecordFlag.ASYNC)
 
     def _starts(self, space: Space, active: list[int], size: int) -> list[int]:
         choose = self._choose

@@ -73,6 +73,8 @@ class Model:
         self._blocks: dict[int, BlockClocks] = {}
         self._copies: dict[int, AsyncCopies] = defaultdict(AsyncCopies)
         self._past: dict[Byte, list[Past]] = {}
+        # Of copies whose access to shared memory is still to come, by thread: where, and what is read.
+        self._copied: dict[tuple[int, int, int], tuple[int, int]] = {}
 
     def take(self, record: Record) -> None:
         """Take the next record of the launch."""
@@ -170,6 +172,9 @@ class Model:
                 covered=covered.get(byte),
             )
         self._describe(record, key, lanes)
+        if record.flags & RecordFlag.ASYNC and record.space == Space.GLOBAL:
+            for lane, start, _ in lanes:
+                self._copied[record.block, record.warp, lane] = record.pc, start
 
     def _hidden_hazard(
         self, key: Key, record: Record, earlier: Touch | None, clocks: BlockClocks, *, shown: Key | None
@@ -302,9 +307,28 @@ class Model:
             wavefronts += max(banks.values(), default=0)
             ideal += -(-len(words) // 32)
             all_words |= words
+        if _copies_into_shared(record) and record.size in {4, 8}:
+            wavefronts = sum(self._wavefronts_of_copy(record, lanes, group) for group in groups)
         node.words[len(all_words)] += 1
         node.wavefronts[wavefronts] += 1
         node.ideal_wavefronts[ideal] += 1
+
+    def _wavefronts_of_copy(self, record: Record, lanes: list[tuple[int, int, int]], group: range) -> int:
+        """Count the turns that lanes of a copy through L1 take, each after all lower ones in its banks.
+
+        What lanes read lies in banks of L1 as what they write does in shared memory.
+        """
+        turns: dict[tuple[str, int], int] = defaultdict(int)
+        for lane, start, _ in lanes:
+            if lane not in group:
+                continue
+            banks = [("shared", start // record.size % len(group))]
+            copied = self._copied.pop((record.block, record.warp, lane), None)
+            if copied and copied[0] == record.pc - 1:
+                banks.append(("L1", copied[1] // record.size % len(group)))
+            turn = 1 + max(turns[bank] for bank in banks)
+            turns.update(dict.fromkeys(banks, turn))
+        return max(turns.values(), default=0)
 
     def _region(self, address: int) -> tuple[int, int] | None:
         for allocation in self._launch.allocations:

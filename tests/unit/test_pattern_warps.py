@@ -231,6 +231,14 @@ def test_wide_access_at_its_floor_is_free_of_conflicts():
     assert maker.findings("bank-conflict", Thresholds(conflict=1.0)) == []
 
 
+@pytest.mark.parametrize(("size", "told"), [(4, True), (8, True), (16, False)])
+def test_a_copy_through_l1_may_conflict_where_it_reads(size, told):
+    maker = Maker()
+    maker.node("write", "shared", size=size, asynchronous=True, wavefronts=32)
+    (finding,) = maker.findings("bank-conflict")
+    assert ("bank of L1" in finding.caveat) == told
+
+
 def test_conflict_is_reported_from_the_threshold_up():
     maker = Maker()
     maker.node("read", "shared", executions=20, wavefronts={1: 18, 2: 2})  # 1.1

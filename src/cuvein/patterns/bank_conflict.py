@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["PATTERN"]
 
+# Asynchronous copies of so many bytes a lane go past L1.
+_PAST_L1 = 16
+_COPY = (
+    "Lanes of a copy take turns also where they read at one bank of L1, which padding the tile does not "
+    "change: there, let a warp read 128 bytes in a row, or copy 16 bytes a lane."
+)
+
 
 def _find(graph: Graph, thresholds: Thresholds) -> Iterator[Detection]:
     for node in graph.nodes:
@@ -26,7 +33,11 @@ def _find(graph: Graph, thresholds: Thresholds) -> Iterator[Detection]:
         ratio = conflict_ratio(node)
         if ratio > 1 and ratio >= thresholds.conflict:
             excess = weighted_sum(node.wavefronts) - weighted_sum(node.ideal_wavefronts)
-            yield Detection([(node, Totals(wavefronts=excess))], partial(_describe, node, ratio))
+            yield Detection(
+                [(node, Totals(wavefronts=excess))],
+                partial(_describe, node, ratio),
+                caveat=_COPY if node.asynchronous and node.size < _PAST_L1 else None,
+            )
 
 
 def _describe(node: Node, ratio: float) -> Description:

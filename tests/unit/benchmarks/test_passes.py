@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import passes
 import probe_passes
+from cuvein.vocabulary import RecordFlag, Space
+from reference import engine
+from reference.graph import graph_of
+from reference.streams import Warp, launch
 
 
 def copied(row: dict[str, Any]) -> int:
@@ -24,6 +30,32 @@ def test_copies_through_l1_take_what_the_rule_says():
     assert set(off) == passes.NOT_EXPLAINED
     # A turn waits for those that are counted, and sometimes for more.
     assert all(-3 <= difference < 0 for difference in off.values())
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_profile_counts_copies_of_4_and_8_bytes_by_the_rule(workers: int):
+    """As the hardware counted them, but for those that the rule does not explain."""
+    rows = [row for row in passes.probes("copies") if row["size"] in {4, 8} and any(_on(row))]
+    records, shape, warp = [], launch(), Warp()
+    for number, row in enumerate(rows):
+        lanes = [lane for lane, on in enumerate(_on(row)) if on]
+        read = {lane: (1 << 40) + row["global"][lane] for lane in lanes if row["read"][lane]}
+        if read:
+            sizes = [bytes_read or 0 for bytes_read in row["read"]]
+            records.append(warp.read(16 * number, read, sizes, flags=RecordFlag.ASYNC))
+        target = {lane: row["shared"][lane] for lane in lanes}
+        records.append(
+            warp.write(16 * number + 1, target, row["size"], space=Space.SHARED, flags=RecordFlag.ASYNC)
+        )
+    graph = graph_of(engine.profiles([shape], records, workers, team=workers > 1)[shape.sequence])
+    assert len(rows) > 170
+    for number, row in enumerate(rows):
+        right = copied(row) if (row["name"], row["size"]) in passes.NOT_EXPLAINED else row["wavefronts"]
+        assert graph.node(16 * number + 1).wavefronts == {right: 1}, row["name"]
+
+
+def _on(row: dict[str, Any]) -> list[bool]:
+    return [place is not None for place in row["shared"]]
 
 
 def test_lanes_of_an_atomic_take_turns_in_a_bank_even_at_one_word():
