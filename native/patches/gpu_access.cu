@@ -83,9 +83,20 @@ CUVEIN_FAST uint32_t go_on(uint64_t data, uint64_t rest, uint32_t where, uint32_
 
 // Called by name, see below.
 #define CUVEIN_STEP extern "C" __device__ __noinline__
+// An access of lanes that lie anywhere, as far as it goes without a call: that needs less of the stack. The
+// rest that it returns: 0, nothing is left; the same, it is not for here; else what is to be counted. The
+// site is returned too, so that the caller need not keep it.
+struct CuveinApart {
+  uint64_t site, rest;
+};
+CUVEIN_STEP CuveinApart cuvein_global_apart(uint64_t site, uint64_t rest) {
+  if (cuvein::gpu::has_own_units<Space::kGlobal>(site))
+    rest = cuvein::gpu::analyse_apart<Space::kGlobal, true>(site, rest, ~0u);
+  return {site, rest};
+}
 CUVEIN_STEP uint32_t cuvein_global_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
-  if (left == static_cast<uint32_t>(cuvein::gpu::Left::kScattered) && cuvein::gpu::has_own_units<Space::kGlobal>(data)) {
-    cuvein::gpu::analyse_apart<Space::kGlobal, true>(data, rest, ~0u);
+  if (left == static_cast<uint32_t>(cuvein::gpu::Left::kScattered) && (rest & cuvein::gpu::kUncounted) != 0) {
+    cuvein::gpu::count_rest(data, rest, ~0u);
     return SANITIZER_PATCH_SUCCESS;
   }
   return go_on<Space::kGlobal>(data, rest, where, left);
@@ -96,30 +107,53 @@ CUVEIN_STEP uint32_t cuvein_shared_left(uint64_t data, uint64_t rest, uint32_t w
 
 namespace {
 
-// A call that all lanes make or none.
-#define CUVEIN_CALL_LEFT(name)                                                                  \
-  asm volatile(                                                                                 \
-      "{\n\t"                                                                                   \
-      ".reg .pred none;\n\t"                                                                    \
-      ".param .b64 data;\n\t"                                                                   \
-      ".param .b64 rest;\n\t"                                                                   \
-      ".param .b32 where;\n\t"                                                                  \
-      ".param .b32 left;\n\t"                                                                   \
-      ".param .b32 result;\n\t"                                                                 \
-      "mov.u32 %0, 0;\n\t"                                                                      \
-      "setp.eq.u32 none, %4, %5;\n\t"                                                           \
-      "@none bra.uni DONE;\n\t"                                                                 \
-      "st.param.b64 [data], %1;\n\t"                                                            \
-      "st.param.b64 [rest], %2;\n\t"                                                            \
-      "st.param.b32 [where], %3;\n\t"                                                           \
-      "st.param.b32 [left], %4;\n\t"                                                            \
-      "call.uni (result), " name                                                                \
-      ", (data, rest, where, left);\n\t"                                                        \
-      "ld.param.b32 %0, [result];\n\t"                                                          \
-      "DONE:\n\t"                                                                               \
-      "}"                                                                                       \
-      : "=&r"(result)                                                                           \
-      : "l"(data), "l"(rest), "r"(where), "r"(left), "n"(static_cast<uint32_t>(Left::kNothing)) \
+// Calls that all lanes make or none.
+#define CUVEIN_ASM_LEFT(name, data, rest, where, left) \
+  "st.param.b64 [data], " data                         \
+  ";\n\t"                                              \
+  "st.param.b64 [rest], " rest                         \
+  ";\n\t"                                              \
+  "st.param.b32 [where], " where                       \
+  ";\n\t"                                              \
+  "st.param.b32 [left], " left                         \
+  ";\n\t"                                              \
+  "call.uni (result), " name                           \
+  ", (data, rest, where, left);\n\t"                   \
+  "ld.param.b32 %0, [result];\n\t"                     \
+  "bra.uni DONE;\n\t"
+// What is called before for lanes that lie anywhere, and may leave nothing to do.
+#define CUVEIN_ASM_APART(name, left)    \
+  "setp.ne.u32 other, %4, %6;\n\t"      \
+  "@other bra.uni LEFT;\n\t"            \
+  "st.param.b64 [data], %1;\n\t"        \
+  "st.param.b64 [rest], %2;\n\t"        \
+  "call.uni (after), " name             \
+  ", (data, rest);\n\t"                 \
+  "ld.param.b64 same, [after];\n\t"     \
+  "ld.param.b64 what, [after + 8];\n\t" \
+  "setp.eq.u64 none, what, 0;\n\t"      \
+  "@none bra.uni NONE;\n\t" CUVEIN_ASM_LEFT(left, "same", "what", "0", "%6")
+#define CUVEIN_CALL_LEFT(apart, name) \
+  asm volatile(                                                                                  \
+      "{\n\t"                                                                                    \
+      ".reg .pred none, other;\n\t"                                                              \
+      ".reg .b64 what, same;\n\t"                                                                \
+      ".param .b64 data;\n\t"                                                                    \
+      ".param .b64 rest;\n\t"                                                                    \
+      ".param .b32 where;\n\t"                                                                   \
+      ".param .b32 left;\n\t"                                                                    \
+      ".param .b32 result;\n\t"                                                                  \
+      ".param .align 8 .b8 after[16];\n\t"                                                                   \
+      "setp.eq.u32 none, %4, %5;\n\t"                                                            \
+      "@none bra.uni NONE;\n\t" apart                                                            \
+      "LEFT:\n\t" CUVEIN_ASM_LEFT(name, "%1", "%2", "%3", "%4")                                        \
+      "NONE:\n\t"                                                                                \
+      "mov.u32 %0, 0;\n\t"                                                                       \
+      "DONE:\n\t"                                                                                \
+      "}"                                                                                        \
+      : "=&r"(result)                                                                            \
+      : "l"(data), "l"(rest), "r"(where), "r"(left), "n"(static_cast<uint32_t>(Left::kNothing)), \
+        "n"(static_cast<uint32_t>(Left::kScattered))                                             \
       : "memory")
 
 template <Space kSpace>
@@ -144,9 +178,9 @@ CUVEIN_FAST SanitizerPatchResult go(void* userdata, uint64_t pc, void* at, uint3
   }
   uint32_t result;
   if (kSpace == Space::kGlobal)
-    CUVEIN_CALL_LEFT("cuvein_global_left");
+    CUVEIN_CALL_LEFT(CUVEIN_ASM_APART("cuvein_global_apart", "cuvein_global_left"), "cuvein_global_left");
   else
-    CUVEIN_CALL_LEFT("cuvein_shared_left");
+    CUVEIN_CALL_LEFT("", "cuvein_shared_left");
   return static_cast<SanitizerPatchResult>(result);
 }
 

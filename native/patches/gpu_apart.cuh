@@ -69,10 +69,13 @@ CUVEIN_FAST uint32_t spread_words(uint64_t site, uint32_t active, uint32_t low, 
   return shared_facts(count, __popc(words), wavefronts, 1);
 }
 
+constexpr uint64_t kUncounted = uint64_t{1} << 63;
+
 // An access like a usual one, of lanes that lie anywhere, each of which accesses one unit. `where`: the lower
 // half of the address, above it the page of global memory.
+// What is left of it: nothing, or kUncounted and to count_first() the facts and the edge.
 template <Space kSpace, bool kWhole>
-CUVEIN_FAST void analyse_apart(uint64_t site, uint64_t where, uint32_t lanes) {
+CUVEIN_FAST uint64_t analyse_apart(uint64_t site, uint64_t where, uint32_t lanes) {
   uint32_t active = kWhole ? ~0u : lanes, leaders, highest = lane_of_warp();
   const uint32_t facts =
       kSpace == Space::kGlobal
@@ -99,12 +102,16 @@ CUVEIN_FAST void analyse_apart(uint64_t site, uint64_t where, uint32_t lanes) {
   }
   again_lanes<kWhole>(&active), again(&site);
   __syncwarp(active);
-  if (!count_ways<kWhole>(site, active, edge, facts))
-    count_first(data_of_site(site), active, site_number(site), edge, facts);
+  return count_ways<kWhole>(site, active, edge, facts) ? 0 : kUncounted | wide(edge, facts);
+}
+CUVEIN_FAST void count_rest(uint64_t site, uint64_t rest, uint32_t active) {
+  count_first(data_of_site(site), active, site_number(site), static_cast<uint32_t>(rest),
+              static_cast<uint32_t>(rest >> 32) & (kOfFacts - 1));
 }
 template <Space kSpace>
 CUVEIN_SLOW void analyse_apart_lanes(uint64_t site, uint64_t where, uint32_t active) {
-  analyse_apart<kSpace, false>(site, where, active);
+  const uint64_t rest = analyse_apart<kSpace, false>(site, where, active);
+  if (__ballot_sync(active, rest != 0) != 0) count_rest(site, rest, active);
 }
 
 // Whether a lane's access is one unit, in a launch without clusters and copies; in shared memory no more than
