@@ -94,6 +94,11 @@ CUVEIN_STEP CuveinApart cuvein_global_apart(uint64_t site, uint64_t rest) {
     rest = cuvein::gpu::analyse_apart<Space::kGlobal, true>(site, rest, ~0u);
   return {site, rest};
 }
+CUVEIN_STEP CuveinApart cuvein_shared_apart(uint64_t site, uint64_t rest) {
+  if (cuvein::gpu::has_own_units<Space::kShared>(site))
+    rest = cuvein::gpu::analyse_apart<Space::kShared, true>(site, rest, ~0u);
+  return {site, rest};
+}
 CUVEIN_STEP uint32_t cuvein_global_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
   if (left == static_cast<uint32_t>(cuvein::gpu::Left::kScattered) && (rest & cuvein::gpu::kUncounted) != 0) {
     cuvein::gpu::count_rest(data, rest, ~0u);
@@ -102,6 +107,10 @@ CUVEIN_STEP uint32_t cuvein_global_left(uint64_t data, uint64_t rest, uint32_t w
   return go_on<Space::kGlobal>(data, rest, where, left);
 }
 CUVEIN_STEP uint32_t cuvein_shared_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
+  if (left == static_cast<uint32_t>(cuvein::gpu::Left::kScattered) && (rest & cuvein::gpu::kUncounted) != 0) {
+    cuvein::gpu::count_rest(data, rest, ~0u);
+    return SANITIZER_PATCH_SUCCESS;
+  }
   return go_on<Space::kShared>(data, rest, where, left);
 }
 
@@ -180,7 +189,7 @@ CUVEIN_FAST SanitizerPatchResult go(void* userdata, uint64_t pc, void* at, uint3
   if (kSpace == Space::kGlobal)
     CUVEIN_CALL_LEFT(CUVEIN_ASM_APART("cuvein_global_apart", "cuvein_global_left"), "cuvein_global_left");
   else
-    CUVEIN_CALL_LEFT("", "cuvein_shared_left");
+    CUVEIN_CALL_LEFT(CUVEIN_ASM_APART("cuvein_shared_apart", "cuvein_shared_left"), "cuvein_shared_left");
   return static_cast<SanitizerPatchResult>(result);
 }
 

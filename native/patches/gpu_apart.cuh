@@ -64,8 +64,12 @@ CUVEIN_FAST uint32_t spread_words(uint64_t site, uint32_t active, uint32_t low, 
     }
     *highest = highest_of(same);
   }
-  const uint32_t rivals = __match_any_sync(active, low >> 2 & 31) & words;
-  const uint32_t wavefronts = most_of(active, chosen ? __popc(rivals & below(lane)) : 0) + 1;
+  uint32_t wavefronts = 1;
+  // Words that lie within as many as there are banks do not meet in one.
+  if (!together(active, (low >> 2) - (__shfl_sync(active, low, first) >> 2) < 32)) {
+    const uint32_t rivals = __match_any_sync(active, low >> 2 & 31) & words;
+    wavefronts = most_of(active, chosen ? __popc(rivals & below(lane)) : 0) + 1;
+  }
   return shared_facts(count, __popc(words), wavefronts, 1);
 }
 
