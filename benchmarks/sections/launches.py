@@ -44,14 +44,19 @@ def fill(result: Json) -> Section:
     """One row a comparison and way; goals in a list."""
     rows: list[list[object]] = []
     for name, (_, numbers) in COMPARED.items():
-        for way, found in result.get(name, {}).get("ways", {}).items():
+        ways = result.get(name, {}).get("ways", {})
+        for way, found in ways.items():
             if "failure" in found:
                 rows.append([code(name), way, found["failure"], "", ""])
                 continue
             told = ", ".join(
                 text.format(number) for text, number in zip(numbers, found["numbers"], strict=False)
             )
-            ratio = f"{found['times']:.2f}{TIMES}" if found["times"] is not None and way != "plain" else ""
+            ratio = (
+                f"{found['times']:.2f}{TIMES}"
+                if way != "plain" and "seconds" in ways.get("plain", {})
+                else ""
+            )
             rows.append([code(name), way, f"{found['seconds']:.2f} s", ratio, told])
     described = (f"{code(name)}: {what.format(**result)}" for name, (what, _) in COMPARED.items())
     return {
