@@ -9,6 +9,7 @@ from pathlib import Path
 from micro import (
     banks,
     coalescing,
+    copies,
     hopper,
     local,
     redundancy,
@@ -24,9 +25,22 @@ from micro.graph import BENCHMARKS, Benchmark
 __all__ = ["BENCHMARKS", "FOLDER", "LEAST_ARCHITECTURE", "MODULES", "programs", "source"]
 
 FOLDER = Path(__file__).parent
-MODULES = (scopes, redundancy, banks, coalescing, sharing, local, staging, shapes, widths, unused, hopper)
+MODULES = (
+    scopes,
+    redundancy,
+    banks,
+    coalescing,
+    sharing,
+    local,
+    staging,
+    copies,
+    shapes,
+    widths,
+    unused,
+    hopper,
+)
 # Programs that older GPUs cannot run: compute capability in the form of sm_90.
-LEAST_ARCHITECTURE = {"staging": 80, "hopper": 90}
+LEAST_ARCHITECTURE = {"staging": 80, "copies": 80, "hopper": 90}
 
 
 def programs(*, recorded: bool = False) -> dict[str, list[Benchmark]]:

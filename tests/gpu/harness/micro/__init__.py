@@ -70,6 +70,8 @@ KERNELS: dict[str, tuple[int, Make]] = {
     "copy_unwaited": (128, blocks.copy(16, waited=False)),
     "copy_filled": (32, blocks.copy_filled),
     "double_buffer": (128, blocks.double_buffer),
+    **{f"rows{size}": (32, blocks.rows(size)) for size in (4, 8)},
+    **{f"one{size}": (32, blocks.one(size)) for size in (4, 8)},
     **{f"load_matrix{matrices}": (32, blocks.load_matrix(matrices)) for matrices in (1, 2, 4)},
     "divergent": (128, blocks.divergent),
     "triangle": (64, blocks.triangle),

@@ -119,6 +119,36 @@ def copy_filled(whole: int, part: int) -> Kernel:
     return kernel
 
 
+def rows(size: int) -> Make:
+    def make(pitch: int, step: int, whole: int) -> Kernel:
+        return copied_by_lane(
+            size,
+            lambda t: (4 * t.block + t.lane // 8) * pitch + t.lane % 8,
+            step,
+            lambda t: size if t.lane < whole else 0,
+        )
+
+    return make
+
+
+def one(size: int) -> Make:
+    return lambda: copied_by_lane(size, lambda t: 32 * t.block, 1, lambda _: size)
+
+
+def copied_by_lane(
+    size: int, source: Callable[[Thread], int], step: int, bytes_of: Callable[[Thread], int]
+) -> Kernel:
+    def kernel(t: Thread) -> Steps:
+        yield from copies("copy", source(t), step * t.lane, size, bytes_of(t))
+        yield COMMIT
+        yield wait(0)
+        yield BARRIER
+        yield near("move", READ, step * (t.lane ^ 1), size)
+        yield far("move", WRITE, OUTPUT, t.index, size)
+
+    return kernel
+
+
 def double_buffer(tiles: int) -> Kernel:
     def kernel(t: Thread) -> Steps:
         first = t.block * tiles * 128 + t.thread
