@@ -5,10 +5,11 @@
 Each example and each program of microbenchmarks runs N times under each engine. Of every launch, the bytes
 by label are compared, all together, for each memory space and for each node: the total variation distance
 (half the sum of the absolute differences of the shares) between any two of its runs, of one engine or of
-both. The paper puts all traffic of a launch together; by space and by node is stricter. Needs an NVIDIA GPU,
-nvcc and cuvein. What there is is written after each round of runs. The exit status is 1 when a run failed or
-when two runs do not agree on the bytes that a node accesses, in which no schedule has a say; a missed goal is
-said and changes nothing.
+both. Two programs run in a small size, too, which shows how far a race of few warps goes and is in no total.
+The paper puts all traffic of a launch together; by space and by node is stricter. Needs an NVIDIA GPU, nvcc
+and cuvein. What there is is written after each round of runs. The exit status is 1 when a run failed or when
+two runs do not agree on the bytes that a node accesses, in which no schedule has a say; a missed goal is said
+and changes nothing.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ EXAMPLES = {
     "half_rows 16384": ["16384", "512"],
     "bytes": ["64"],
 }
+# The same races where so few warps take part that each of them counts; not in the totals.
+SMALL = {"half_rows 16": ["16", "512"], "stencil 64": ["64"]}
 # Where the order of warps has a say, and in what.
 REASONS = {
     "softmax --racy": "a barrier is left out on purpose: warps read and write the same words in any order",
@@ -76,6 +79,8 @@ REASONS = {
     "histogram": "whether the add before was by a warp of the same block is open",
     "half_rows": "four warps of each block read the same weights: in what order with other blocks' is open",
     "half_rows 16384": "the same, but most blocks come when others have ended",
+    "half_rows 16": "four blocks, whose 16 warps read all weights at once: each read is a race",
+    "stencil 64": "the same, in 16 blocks",
 }
 
 MEANS, LARGEST = ("mean", "mean_within", "mean_across"), ("max", "max_within", "max_across")
@@ -91,6 +96,11 @@ class Program:
     name: str
     source: str
     arguments: list[str]
+
+    @property
+    def small(self) -> bool:
+        """Whether it is there to show how far a race of few warps goes."""
+        return self.name in SMALL
 
 
 @dataclass(frozen=True)
@@ -179,7 +189,8 @@ def main() -> int:
 def all_programs(architecture: str) -> list[Program]:
     """Examples and microbenchmarks that run on such a GPU."""
     found = [
-        Program(name, f"examples/{name.split()[0]}.cu", arguments) for name, arguments in EXAMPLES.items()
+        Program(name, f"examples/{name.split()[0]}.cu", arguments)
+        for name, arguments in {**EXAMPLES, **SMALL}.items()
     ]
     number = int(architecture.removeprefix("sm_"))
     for name, benchmarks in programs(recorded=True).items():
@@ -256,6 +267,7 @@ def judge(program: Program, runs: list[Run]) -> dict[str, Any]:
     worst = sorted((part for part in nodes if nodes[part]["max"] > 0), key=lambda p: -nodes[p]["max"])[:5]
     return {
         "program": program.name,
+        "small": program.small,
         "arguments": program.arguments if not program.name.startswith("micro ") else [],
         "launches": len(traffic),
         "traffic": summary(traffic.values()),
@@ -337,10 +349,10 @@ def shares(runs: list[Distribution]) -> dict[str, list[float]]:
 
 
 def totals(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Take all programs together, each space (node) of each launch counting once."""
+    """Take all programs but small ones together, each space (node) of each launch counting once."""
     found = {}
     for what in LEVELS:
-        counted = [row[what] for row in rows if row[what]["count"]]
+        counted = [row[what] for row in rows if row[what]["count"] and not row["small"]]
         count = sum(part["count"] for part in counted) or 1
         total = {
             "count": sum(part["count"] for part in counted),

@@ -13,15 +13,8 @@ LEVELS = {"traffic": "all traffic of a launch", "spaces": "a memory space", "nod
 def fill(result: Json) -> Section:
     """Stability: total variation of the labels."""
     levels = [level for level in LEVELS if level in result]
-    rows = [
-        [
-            code(row["program"]),
-            row["launches"],
-            *(_distance(row[level][part]) for level in levels for part in ("mean", "max")),
-            row.get("reason") or ("not explained" if row["moving"] else ""),
-        ]
-        for row in result["programs"]
-    ]
+    counted = [row for row in result["programs"] if not row.get("small")]
+    small = [row for row in result["programs"] if row.get("small")]
     heads = ["program", "launches"]
     for level in levels:
         heads += [f"{level}, mean", "most"]
@@ -38,18 +31,32 @@ def fill(result: Json) -> Section:
         "goal_max": f"{100 * result['goal']['max']:g} %",
         "totals": table(over, totals),
         "beyond": _beyond(result, levels[0]),
-        "table": table([*heads, "why labels move"], rows),
+        "table": table([*heads, "why labels move"], [_row(row, levels) for row in counted]),
+        "small": "Small on purpose, and in no total above: so few warps take part in a race that each "
+        "of them counts.\n\n" + table([*heads, "why labels move"], [_row(row, levels) for row in small])
+        if small
+        else "",
     }, {}
+
+
+def _row(row: Json, levels: list[str]) -> list[object]:
+    return [
+        code(row["program"]),
+        row["launches"],
+        *(_distance(row[level][part]) for level in levels for part in ("mean", "max")),
+        row.get("reason") or ("not explained" if row["moving"] else ""),
+    ]
 
 
 def _beyond(result: Json, level: str) -> str:
     """Name the programs that miss the largest distance allowed, and whether runs of one engine do."""
     most = result["goal"]["max"]
-    names = [code(row["program"]) for row in result["programs"] if row[level]["max"] >= most]
+    rows = [row for row in result["programs"] if not row.get("small")]
+    names = [code(row["program"]) for row in rows if row[level]["max"] >= most]
     if not names:
         return f"No program misses the goal for {LEVELS[level]}."
-    alone = [row for row in result["programs"] if row[level].get("max_within", most) >= most]
-    within = "" if alone else "; between runs of one engine none does"
+    alone = [code(row["program"]) for row in rows if row[level].get("max_within", most) >= most]
+    within = f"; between runs of one engine {', '.join(alone) or 'none does'}"
     return f"Beyond {100 * most:g} % for {LEVELS[level]}: {', '.join(names)}{within}."
 
 

@@ -151,6 +151,42 @@ ORDER = {
 }
 
 
+def moving(name, most, *, small=False):
+    level = {
+        "count": 1,
+        "identical": 0,
+        "mean": most / 2,
+        "mean_within": 0,
+        "max": most,
+        "max_within": most / 4,
+    }
+    return {
+        "program": name,
+        "small": small,
+        "launches": 1,
+        "moving": [1],
+        "reason": "a race",
+        "traffic": {**level, "mean_across": most, "max_across": most},
+    }
+
+
+ROWS = [moving("still", 0.0), moving("stencil", 0.02), moving("stencil 64", 0.5, small=True)]
+STABILITY = {
+    "machine": MACHINE,
+    "runs_per_engine": 10,
+    "goal": {"mean": 0.0005, "max": 0.01},
+    "traffic": {
+        "count": 2,
+        "identical": 1,
+        "mean": 0.005,
+        "mean_within": 0,
+        "max": 0.02,
+        "max_within": 0.005,
+    },
+    "programs": ROWS,
+}
+
+
 @pytest.fixture
 def made(tmp_path):
     return page(tmp_path, {"fidelity": FIDELITY, "overhead": OVERHEAD})
@@ -224,6 +260,14 @@ def test_the_order_of_barriers_is_given_over_off(tmp_path):
     assert "**`on` takes 2.00 times the kernel time\nof `off` (geometric mean), at most 4.00.**" in text
     assert "| `softmax` | 0.100 | 1.000 | 4.000 | 4.00 |" in text
     assert "| `softmax 8` | 1.00 | 2.00 | 3.00 | 4.00 | yes |" in text
+
+
+def test_small_programs_stand_apart_and_miss_no_goal(tmp_path):
+    text = page(tmp_path, {"stability": STABILITY})["validation.md"]
+    assert "Beyond 1 % for all traffic of a launch: `stencil`; between runs of one engine none does." in text
+    head, _, tail = text.partition("Small on purpose")
+    assert "| `stencil 64` | 1 | 25.0000 % | 50.0000 % | a race |" in tail
+    assert "stencil 64" not in head.split("## Stability")[1].partition("| program |")[2]
 
 
 def test_charts_are_images_of_the_page(made):
