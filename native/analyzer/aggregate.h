@@ -14,6 +14,7 @@ class Aggregate {
  public:
   // Counts of one key add up.
   void add(uint64_t key, uint64_t count) { counts_[key] += count; }
+  const std::unordered_map<uint64_t, uint64_t>& counts() const { return counts_; }  // by key
 
   // What the GPU found that makes the graph not exact, or a part of it not known.
   uint32_t findings() const;

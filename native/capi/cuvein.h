@@ -3,7 +3,7 @@
  * JSON documents are the types of src/cuvein/profile/model.py (Process, Launch, LaunchProfile), UTF-8.
  * Functions that can fail return 0 on success and a CUVEIN_* status otherwise; cuvein_error() then says in
  * one sentence what is wrong and what to do. Strings that are returned live until the next call on the same
- * object, or (cuvein_error) the next call in the same thread. Objects are used by one thread at a time. */
+ * object, or (where there is none) the next call of the same function in the same thread. Objects are used by one thread at a time. */
 #pragma once
 
 #include <stddef.h>
@@ -57,6 +57,10 @@ CUVEIN_API int cuvein_engine_end(cuvein_engine*, uint32_t launch, const char* in
 /* What the engine has spent its time on so far, in seconds: *json is {"caller": {...}, "workers": [{...},
  * ...]} with the names of native/analyzer/engine.h. */
 CUVEIN_API int cuvein_engine_times(cuvein_engine*, const char** json);
+
+/* The LaunchProfile of what the GPU engine has counted, as the monitor keeps it until there is time to write
+ * the profile (native/profile/counted.h). */
+CUVEIN_API int cuvein_counted_profile(const void* data, size_t bytes, const char** json);
 
 /* Writing a trace. Modules are kept by the SHA-256 of their bytes. */
 typedef struct cuvein_trace_writer cuvein_trace_writer;

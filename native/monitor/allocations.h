@@ -68,6 +68,9 @@ class AllocationList {
   // The same of all; made at its first use.
   const std::string& json() const;
   const CallSiteTable& sites() const { return sites_; }  // of json()
+  // The same as a part of a CountedLaunch; empty: they are many, or more is to be said of them than what they
+  // are.
+  const std::string& packed() const;
   // Waits for the names of tensors that are about to be known.
   void await_names(const Patience& patience) const;
   // What has become known of tensors since json() was made, as a list of
@@ -75,7 +78,11 @@ class AllocationList {
   std::string amendments() const;
 
  private:
+  static constexpr size_t kMostPacked = 256;
+
   const std::vector<Allocation> allocations_;
+  mutable std::once_flag packed_once_;
+  mutable std::string packed_;
   mutable std::once_flag once_;
   mutable std::string json_;
   mutable CallSiteTable sites_;

@@ -8,8 +8,6 @@
 namespace cuvein {
 namespace {
 
-constexpr size_t kMostWaiting = 256;
-
 // The program's signals are for the program's threads.
 template <typename Start>
 bool start_without_signals(Start start) {
@@ -44,7 +42,7 @@ void Background::add(Task task) {
 bool Background::hand_over(Task* task) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (waiting_.size() >= kMostWaiting) return false;
+    if (waiting_.size() >= most_waiting_) return false;
     if (threads_.size() < most_threads_ && waiting_.size() + running_.size() >= threads_.size() &&
         !start_without_signals([this] { threads_.emplace_back([this] { run(); }); }) && threads_.empty())
       return false;

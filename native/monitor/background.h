@@ -17,7 +17,8 @@ class Background {
   using Task = std::function<void()>;  // does not throw
 
   // Threads begin when there is something to do.
-  explicit Background(unsigned threads) : most_threads_(threads) {}
+  explicit Background(unsigned threads, size_t most_waiting = 256)
+      : most_threads_(threads), most_waiting_(most_waiting) {}
   ~Background();
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
@@ -34,6 +35,7 @@ class Background {
   uint64_t oldest() const;  // number of the first task that is not done
 
   const unsigned most_threads_;
+  const size_t most_waiting_;
   std::mutex mutex_;  // guards what follows
   std::condition_variable work_, done_;
   std::deque<Task> waiting_;

@@ -19,12 +19,12 @@ struct Journal::Head {
 struct Journal::Entry {
   uint64_t offset, bytes;  // from the start of the file
   uint32_t sequence;
-  uint32_t whole;  // 1: all of it is there, and it has no file yet
+  uint32_t whole;  // a Kind: all of it is there, and it has no file yet
 };
 
 namespace {
 
-constexpr char kMagic[] = "cuvein journal 1";
+constexpr char kMagic[] = "cuvein journal 2";
 constexpr uint32_t kEntries = 512;
 constexpr uint64_t kDataOffset = 16384;
 constexpr uint64_t kSize = uint64_t{4} << 20;
@@ -55,7 +55,7 @@ std::unique_ptr<Journal> Journal::create(const std::string& path) {
 
 Journal::~Journal() {
   ::munmap(memory_, kSize);
-  ::unlink(path_.c_str());
+  if (taken_.empty()) ::unlink(path_.c_str());
 }
 
 Journal::Entry* Journal::entry(int number) const {
@@ -78,21 +78,21 @@ bool Journal::find_room(uint64_t bytes, uint64_t* offset) const {
   return false;
 }
 
-int Journal::keep(uint32_t sequence, const std::string& profile) {
+int Journal::keep(Kind kind, uint32_t sequence, const std::string& content) {
   uint64_t offset = 0;
   int number = 0;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     while (number < static_cast<int>(kEntries) && entry(number)->bytes != 0) ++number;
-    if (number == static_cast<int>(kEntries) || !find_room(profile.size(), &offset)) return -1;
-    taken_[offset] = profile.size();
-    next_ = offset + profile.size();
-    entry(number)->bytes = profile.size();
+    if (number == static_cast<int>(kEntries) || !find_room(content.size(), &offset)) return -1;
+    taken_[offset] = content.size();
+    next_ = offset + content.size();
+    entry(number)->bytes = content.size();
     entry(number)->offset = offset;
     entry(number)->sequence = sequence;
   }
-  std::memcpy(memory_ + offset, profile.data(), profile.size());
-  __atomic_store_n(&entry(number)->whole, 1u, __ATOMIC_RELEASE);
+  std::memcpy(memory_ + offset, content.data(), content.size());
+  __atomic_store_n(&entry(number)->whole, static_cast<uint32_t>(kind), __ATOMIC_RELEASE);
   return number;
 }
 

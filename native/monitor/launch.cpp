@@ -8,11 +8,13 @@
 
 #include "monitor/json_text.h"
 #include "patches/channel.h"
+#include "profile/counted.h"
 
 namespace cuvein {
 namespace {
 
 constexpr size_t kSlots = kLaunchSlots;
+constexpr size_t kMostFunctionBytes = 32 << 10;
 
 }  // namespace
 
@@ -81,6 +83,16 @@ bool Launch::parts(const std::vector<bool>& wanted, uint64_t merged, LaunchParts
     parts->allocations[i] = allocation_text(allocation);
   }
   return true;
+}
+
+std::string Launch::counted(const ProcessParts& process, const std::string& incomplete) const {
+  static const std::string& no_allocations = *new std::string(packed(std::vector<std::string>()));
+  if (site || entry->packed_functions.size() > kMostFunctionBytes) return "";
+  const std::string& list = allocations ? allocations->packed() : no_allocations;
+  if (list.empty()) return "";
+  static const Aggregate& none = *new Aggregate();
+  return packed({&process, sequence, members(), &entry->packed_functions, &list, code_base, incomplete},
+                aggregate ? *aggregate : none);
 }
 
 std::string Launch::document(const std::vector<bool>* wanted) const {

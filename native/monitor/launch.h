@@ -76,6 +76,9 @@ struct Launch {
   // Likewise, for a launch without call sites; false: it, or an allocation, has one. `merged`: how many
   // launches it stands for, 0: it is only one.
   bool parts(const std::vector<bool>& wanted, uint64_t merged, LaunchParts* parts) const;
+  // What there is of a launch that the GPU engine alone has analysed, see profile/counted.h; empty: it, or an
+  // allocation, has a call site, or it is too large. `incomplete`: why it is not whole; empty: it is.
+  std::string counted(const ProcessParts& process, const std::string& incomplete) const;
 
  private:
   std::string members() const;

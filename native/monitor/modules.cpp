@@ -6,6 +6,7 @@
 
 #include "monitor/json_text.h"
 #include "monitor/sanitizer.h"
+#include "profile/counted.h"
 
 namespace cuvein {
 namespace {
@@ -203,6 +204,7 @@ std::shared_ptr<const Entry> Modules::entry(Module* module, const std::shared_pt
   entry->pc = pc;
   entry->static_shared = module->code->cubin.static_shared_of(kernel->mangled);
   entry->functions = functions(*module, *kernel, pc, size);
+  entry->packed_functions = packed(entry->functions);
   std::lock_guard<std::mutex> lock(module->mutex);
   return module->entries[kernel->mangled] = entry;
 }

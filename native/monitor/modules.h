@@ -46,6 +46,7 @@ struct Entry {
   uint64_t pc = 0;  // virtual address
   uint64_t static_shared = 0;
   std::vector<FunctionParts> functions;  // of the Launch document
+  std::string packed_functions;          // the same, see profile/counted.h
 };
 
 struct Module {

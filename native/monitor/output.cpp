@@ -11,12 +11,15 @@
 #include "monitor/json_text.h"
 #include "monitor/process.h"
 #include "monitor/program.h"
+#include "profile/counted.h"
 #include "profile/document.h"
 
 namespace cuvein {
 namespace {
 
 constexpr size_t kMostProblems = 100;
+// What waits for its file is in the journal and once more in memory.
+constexpr size_t kMostFiles = 1024;
 
 // To make and write a profile takes longer than a small launch.
 unsigned writers() { return std::clamp(std::thread::hardware_concurrency() / 2, 1u, 4u); }
@@ -42,7 +45,9 @@ std::vector<bool> touched(const Launch& launch, const Graph& graph) {
 }  // namespace
 
 Output::Output(const Config& config)
-    : config_(config), files_(writers()), profiles_made_(config.call_sites ? writers() : makers()) {
+    : config_(config),
+      files_(writers(), kMostFiles),
+      profiles_made_(config.call_sites ? writers() : makers()) {
   if (!config.output.empty()) {
     std::string error;
     folder_ = make_process_folder(config.output, &error);
@@ -150,17 +155,9 @@ void await_names(const Launch& launch, const Patience& patience) {
   if (launch.allocations) launch.allocations->await_names(patience);
 }
 
-// Of a launch on the GPU engine: makes its graph of what was counted, and says why that is not whole.
 void add_counts(const Launch& launch, Graph* graph, std::string* incomplete) {
   const Aggregate none;
-  const Aggregate& counts = launch.aggregate ? *launch.aggregate : none;
-  std::string contradiction = why_incomplete(counts.findings());
-  try {
-    *graph = counts.graph(launch.code_base, *graph);
-  } catch (const std::runtime_error& error) {
-    contradiction = error.what();
-  }
-  if (incomplete->empty()) *incomplete = contradiction;
+  add_counts(launch.aggregate ? *launch.aggregate : none, launch.code_base, graph, incomplete);
 }
 
 }  // namespace
@@ -204,6 +201,14 @@ void Output::end(std::unique_ptr<Launch> launch, const char* incomplete) {
     ++host_reasons_[launch->host_reason];
   }
   changed_ = true;
+  if (launch->ended_on_gpu && !launch->on_host && !merges) {
+    std::string counts = launch->counted(process(), why);
+    if (!counts.empty()) {
+      lock.unlock();
+      if (keep_counts(launch->sequence, &counts)) return;
+      lock.lock();
+    }
+  }
   std::string engine = launch->ended_on_gpu ? "gpu" : "host";
   if (merges && why.empty() && graph.ended) {
     merging_.add(std::move(launch), graph, engine.c_str());
@@ -235,16 +240,43 @@ void Output::end(std::unique_ptr<Launch> launch, const char* incomplete) {
 
 void Output::keep_profile(uint32_t sequence, std::string profile, bool incomplete) {
   if (profile.empty()) return;
+  const int number = keep(Journal::Kind::kProfile, sequence, profile);
+  if (number < 0) return write_kept(sequence, profile, incomplete, number);
+  files_.add([this, sequence, number, incomplete, profile = std::move(profile)] {
+    write_kept(sequence, profile, incomplete, number);
+  });
+}
+
+bool Output::keep_counts(uint32_t sequence, std::string* counts) {
+  const int number = keep(Journal::Kind::kCounts, sequence, *counts);
+  if (number < 0) return false;
+  files_.add([this, sequence, number, counts = std::move(*counts)] {
+    std::string why;
+    try {
+      bool incomplete = false;
+      const std::string profile = counted_profile(counts.data(), counts.size(), &incomplete);
+      write_kept(sequence, profile, incomplete, number);
+      return;
+    } catch (const std::bad_alloc&) {
+      why = "memory ran out";
+    } catch (const std::exception& error) {
+      why = error.what();
+      journal_->drop(number);  // it will not be made later either
+    }
+    problem("the profile of a launch could not be made: " + why);
+  });
+  return true;
+}
+
+int Output::keep(Journal::Kind kind, uint32_t sequence, const std::string& content) {
   std::call_once(journal_once_, [this] { journal_ = Journal::create(folder_ + "/journal"); });
-  const int number = journal_ ? journal_->keep(sequence, profile) : -1;
-  auto write = [this, sequence, number, incomplete, profile = std::move(profile)] {
-    if (write_profile(sequence, profile)) count_profile(incomplete);
-    if (number >= 0) journal_->drop(number);
-  };
-  if (number < 0)
-    write();
-  else
-    files_.add(std::move(write));
+  return journal_ ? journal_->keep(kind, sequence, content) : -1;
+}
+
+void Output::write_kept(uint32_t sequence, const std::string& profile, bool incomplete, int kept) {
+  if (!write_profile(sequence, profile)) return;
+  count_profile(incomplete);
+  if (kept >= 0) journal_->drop(kept);
 }
 
 void Output::count_profile(bool incomplete) {

@@ -56,6 +56,11 @@ class Output {
   bool write_profile(uint32_t sequence, const std::string& profile);
   // Of a launch that has ended; its file is written in the background.
   void keep_profile(uint32_t sequence, std::string profile, bool incomplete);
+  // The same of what a profile is made of, in the background, too. False: there is no room.
+  bool keep_counts(uint32_t sequence, std::string* counts);
+  int keep(Journal::Kind kind, uint32_t sequence, const std::string& content);  // -1: there is no room
+  // `kept`: its number in the journal, which keeps what cannot be written; -1: it is not there.
+  void write_kept(uint32_t sequence, const std::string& profile, bool incomplete, int kept);
   void count_profile(bool incomplete);
   void write_merged();
   void write_process(bool finished);

@@ -36,6 +36,7 @@ __all__ = [
     "TraceReader",
     "TraceWriter",
     "check_regex",
+    "counted_profile",
     "library_path",
     "replay",
     "version",
@@ -137,6 +138,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "engine_begin": (_STATUS, [_POINTER, _TEXT]),
     "engine_consume": (_STATUS, [_POINTER, _POINTER, _SIZE]),
     "engine_end": (_STATUS, [_POINTER, ctypes.c_uint32, _TEXT, ctypes.POINTER(_TEXT)]),
+    "counted_profile": (_STATUS, [_TEXT, _SIZE, ctypes.POINTER(_TEXT)]),
     "engine_times": (_STATUS, [_POINTER, ctypes.POINTER(_TEXT)]),
     "trace_create": (_STATUS, [_TEXT, _TEXT, ctypes.POINTER(_POINTER)]),
     "trace_module": (_STATUS, [_POINTER, _POINTER, _SIZE]),
@@ -216,6 +218,24 @@ def check_regex(expression: str) -> None:
         When it is not one, with the reason.
     """
     _check(_function("check_regex")(_text(expression)))
+
+
+def counted_profile(counts: bytes) -> bytes:
+    """Make the profile (LaunchProfile document, JSON) of what the GPU engine has counted of a launch.
+
+    Parameters
+    ----------
+    counts
+        As the monitor keeps it in its journal.
+
+    Raises
+    ------
+    InvalidError
+        When the bytes make no sense.
+    """
+    result = ctypes.c_char_p()
+    _check(_function("counted_profile")(counts, len(counts), ctypes.byref(result)))
+    return result.value or b""
 
 
 def replay(

@@ -1,7 +1,8 @@
 // The journal: what is kept and not dropped is there for who reads the file, whole, also when the process is
-// gone; room is used again; the file goes with the journal.
+// gone; room is used again; the file goes with the journal, unless something is left in it.
 //
 //   journal_keeps FILE        keeps two of four profiles and ends without ceremony
+//   journal_keeps FILE rest   ends the journal while something is in it
 //   journal_keeps FILE many   keeps and drops thousands from several threads; no file is left
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,8 @@
 
 namespace {
 
+constexpr auto kProfile = cuvein::Journal::Kind::kProfile;
+
 int fail(const char* what) {
   std::puts(what);
   return 1;
@@ -29,16 +32,24 @@ int main(int argc, char** argv) {
   if (!journal) return fail("no journal");
   if (cuvein::Journal::create(argv[1])) return fail("a second journal in the same file");
   if (argc == 2) {
-    const int dropped = journal->keep(1, "one");
-    journal->keep(2, std::string(100000, '2'));
-    journal->keep(3, "three");
+    const int dropped = journal->keep(kProfile, 1, "one");
+    journal->keep(kProfile, 2, std::string(100000, '2'));
+    journal->keep(kProfile, 3, "three");
     journal->drop(dropped);
-    journal->keep(4, "four");
-    if (journal->keep(5, std::string(size_t{4} << 20, '5')) != -1) return fail("more than there is room for");
+    journal->keep(kProfile, 4, "four");
+    if (journal->keep(kProfile, 5, std::string(size_t{4} << 20, '5')) != -1)
+      return fail("more than there is room for");
     journal->drop(2);
     std::puts("done");
     std::fflush(stdout);
     _exit(0);
+  }
+  if (argv[2] == std::string("rest")) {
+    journal->keep(kProfile, 7, "seven");
+    journal->keep(cuvein::Journal::Kind::kCounts, 8, "no counts");
+    journal.reset();
+    std::puts("done");
+    return 0;
   }
   std::atomic<bool> refused{false};
   std::vector<std::thread> threads;
@@ -47,7 +58,7 @@ int main(int argc, char** argv) {
       std::vector<int> kept;
       for (uint32_t i = 0; i < 4000; ++i) {
         const int number =
-            journal->keep(thread * 4000 + i, std::string(1 + (i * 7919 + thread) % 20000, 'x'));
+            journal->keep(kProfile, thread * 4000 + i, std::string(1 + (i * 7919 + thread) % 20000, 'x'));
         if (number < 0)
           refused = true;
         else
@@ -63,7 +74,7 @@ int main(int argc, char** argv) {
   if (refused) return fail("there was room");
   std::vector<int> numbers;
   for (int number = 0; number >= 0;) {
-    number = journal->keep(1, std::string(30000, 'y'));
+    number = journal->keep(kProfile, 1, std::string(30000, 'y'));
     if (number >= 0) numbers.push_back(number);
   }
   // It is filled from somewhere on, so a piece at each end may be too small.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cuvein.collect import journal, outcome
+from cuvein.profile.errors import ProfileWriteError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,14 +69,29 @@ def test_without_room_there_is_no_journal_and_no_signal(keeper: Path, tmp_path: 
     assert not list(tmp_path.iterdir())
 
 
+def test_what_was_not_dropped_stays(keeper: Path, tmp_path: Path) -> None:
+    assert run(keeper, tmp_path / "journal", "rest") == "done\n0"
+    # Of the other nothing can be made.
+    assert journal.empty(tmp_path) == 1
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"launch-000007.json": "seven"}
+
+
+def test_journal_of_another_version_is_left(tmp_path: Path) -> None:
+    for magic in (b"cuvein journal 1", b"cuvein journal 3"):
+        (tmp_path / "journal").write_bytes(struct.pack("<16sII", magic, 0, 0))
+        with pytest.raises(ProfileWriteError, match="another version of cuvein"):
+            journal.empty(tmp_path)
+        assert (tmp_path / "journal").exists()
+
+
 def test_journal_that_makes_no_sense_is_removed(tmp_path: Path) -> None:
     entry = struct.pack("<QQII", 1 << 40, 5, 1, 1)
     for data in (
         b"",
         b"something else",
-        struct.pack("<16sII", b"cuvein journal 1", 1 << 31, 0) + entry,
-        struct.pack("<16sII", b"cuvein journal 1", 1, 0) + entry,
-        struct.pack("<16sII", b"cuvein journal 1", 1, 0) + struct.pack("<QQII", 0, 0, 1, 1),
+        struct.pack("<16sII", b"cuvein journal 2", 1 << 31, 0) + entry,
+        struct.pack("<16sII", b"cuvein journal 2", 1, 0) + entry,
+        struct.pack("<16sII", b"cuvein journal 2", 1, 0) + struct.pack("<QQII", 0, 0, 1, 1),
     ):
         (tmp_path / "journal").write_bytes(data)
         assert journal.empty(tmp_path) == 0

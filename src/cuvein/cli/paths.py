@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from cuvein.cli import output
+from cuvein.cli import messages, output
+from cuvein.collect import journal, outcome
 from cuvein.collect.errors import CuveinError, Status
-from cuvein.profile.errors import ProfileReadError
+from cuvein.profile.errors import ProfileReadError, ProfileWriteError
 from cuvein.profile.reading import PROCESS_FILE, find, read_process
 
 __all__ = ["Paths", "profiles_at"]
@@ -44,6 +45,8 @@ def profiles_at(paths: list[Path]) -> list[Path]:
 
 
 def _find(path: Path) -> list[Path]:
+    for file in sorted(path.rglob(journal.FILE)) if path.is_dir() else ():
+        _recover(file.parent)
     try:
         return find(path)
     except ProfileReadError as error:
@@ -52,6 +55,20 @@ def _find(path: Path) -> list[Path]:
                 Status.NOTHING_PROFILED, f"nothing was profiled: {_seen(path) or error}"
             ) from None
         raise
+
+
+def _recover(folder: Path) -> None:
+    """Write the files of profiles that a process has left without, which `cuvein run` could not."""
+    try:
+        written = outcome.recover(folder, read_process(folder))
+    except ProfileReadError:
+        return  # something else of that name
+    except ProfileWriteError as error:
+        messages.warn(f"{error} Until then profiles in {folder / journal.FILE} are left out.")
+    else:
+        if written:
+            noun = "profile" if written == 1 else "profiles"
+            messages.say(f"{written} {noun} that had no file yet written to {folder}")
 
 
 def _seen(folder: Path) -> str | None:

@@ -17,7 +17,7 @@ from cuvein.profile.reading import PROCESS_FILE, read_process
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Outcome", "ProcessFolder", "read"]
+__all__ = ["Outcome", "ProcessFolder", "read", "recover"]
 
 
 class _Completeness(msgspec.Struct, frozen=True):
@@ -107,17 +107,36 @@ def read(output: Path) -> Outcome:
         except ProfileReadError as error:
             unreadable.append(str(error))
             continue
-        if not summary.finished and not _is_running(summary):
-            try:
-                journal.empty(file.parent)
-            except ProfileWriteError as error:
-                unreadable.append(str(error))
+        try:
+            recover(file.parent, summary)
+        except ProfileWriteError as error:
+            unreadable.append(f"{error} Until then the rest is in {file.parent / journal.FILE}")
         profiles = sorted(file.parent.glob("launch-*.json"))
         # Thousands of profiles take a while to read, so the monitor's word counts where it has the last one.
         whole = summary.finished and summary.incomplete == 0 and len(profiles) == summary.profiles
         incomplete = [] if whole else list(_incomplete(profiles, unreadable))
         processes.append(ProcessFolder(file.parent, summary, profiles, incomplete))
     return Outcome(processes, unreadable)
+
+
+def recover(folder: Path, summary: ProcessSummary) -> int:
+    """Give profiles that a process has left without files theirs; return how many there were.
+
+    A process may have been killed, or its disk have been full. What still runs is left alone.
+
+    Parameters
+    ----------
+    folder
+        That of the process.
+    summary
+        What is said of it there.
+
+    Raises
+    ------
+    ProfileWriteError
+        They cannot be written; nothing is lost.
+    """
+    return journal.empty(folder) if summary.finished or not _is_running(summary) else 0
 
 
 def _is_running(summary: ProcessSummary) -> bool:
