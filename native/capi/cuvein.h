@@ -3,7 +3,8 @@
  * JSON documents are the types of src/cuvein/profile/model.py (Process, Launch, LaunchProfile), UTF-8.
  * Functions that can fail return 0 on success and a CUVEIN_* status otherwise; cuvein_error() then says in
  * one sentence what is wrong and what to do. Strings that are returned live until the next call on the same
- * object, or (where there is none) the next call of the same function in the same thread. Objects are used by one thread at a time. */
+ * object, or (where there is none) of the same function in the same thread. Objects are used by one thread at
+ * a time. */
 #pragma once
 
 #include <stddef.h>
