@@ -70,6 +70,11 @@ CUVEIN_SLOW uint32_t part(uint64_t data, uint64_t address, uint32_t where, uint3
 // of the access its size and flags above. `rest`: its address, the lower half of it, or the outcome.
 template <Space kSpace>
 CUVEIN_FAST uint32_t go_on(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
+  if (left == static_cast<uint32_t>(cuvein::gpu::Left::kScattered) &&
+      cuvein::gpu::together(~0u, (rest & cuvein::gpu::kUncounted) != 0)) {
+    cuvein::gpu::count_rest(data, rest, ~0u);
+    return SANITIZER_PATCH_SUCCESS;
+  }
   if ((left & 3) != 0) {
     cuvein::gpu::finish_usual<kSpace>(data, rest, ~0u, static_cast<cuvein::gpu::Left>(left));
     return SANITIZER_PATCH_SUCCESS;
@@ -84,33 +89,29 @@ CUVEIN_FAST uint32_t go_on(uint64_t data, uint64_t rest, uint32_t where, uint32_
 // Called by name, see below.
 #define CUVEIN_STEP extern "C" __device__ __noinline__
 // An access of lanes that lie anywhere, as far as it goes without a call: that needs less of the stack. The
-// rest that it returns: 0, nothing is left; the same, it is not for here; else what is to be counted. The
 // site is returned too, so that the caller need not keep it.
 struct CuveinApart {
-  uint64_t site, rest;
+  uint64_t site;
+  uint64_t rest;  // 0: nothing is left
 };
+namespace {
+template <Space kSpace>
+CUVEIN_FAST CuveinApart analyse_whole(uint64_t site, uint64_t rest) {
+  using namespace cuvein::gpu;  // NOLINT: its functions only
+  return {site,
+          has_own_units<kSpace>(site) ? analyse_apart<kSpace, true>(site, rest, ~0u) : rest | kElsewhere};
+}
+}  // namespace
 CUVEIN_STEP CuveinApart cuvein_global_apart(uint64_t site, uint64_t rest) {
-  if (cuvein::gpu::has_own_units<Space::kGlobal>(site))
-    rest = cuvein::gpu::analyse_apart<Space::kGlobal, true>(site, rest, ~0u);
-  return {site, rest};
+  return analyse_whole<Space::kGlobal>(site, rest);
 }
 CUVEIN_STEP CuveinApart cuvein_shared_apart(uint64_t site, uint64_t rest) {
-  if (cuvein::gpu::has_own_units<Space::kShared>(site))
-    rest = cuvein::gpu::analyse_apart<Space::kShared, true>(site, rest, ~0u);
-  return {site, rest};
+  return analyse_whole<Space::kShared>(site, rest);
 }
 CUVEIN_STEP uint32_t cuvein_global_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
-  if (left == static_cast<uint32_t>(cuvein::gpu::Left::kScattered) && (rest & cuvein::gpu::kUncounted) != 0) {
-    cuvein::gpu::count_rest(data, rest, ~0u);
-    return SANITIZER_PATCH_SUCCESS;
-  }
   return go_on<Space::kGlobal>(data, rest, where, left);
 }
 CUVEIN_STEP uint32_t cuvein_shared_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
-  if (left == static_cast<uint32_t>(cuvein::gpu::Left::kScattered) && (rest & cuvein::gpu::kUncounted) != 0) {
-    cuvein::gpu::count_rest(data, rest, ~0u);
-    return SANITIZER_PATCH_SUCCESS;
-  }
   return go_on<Space::kShared>(data, rest, where, left);
 }
 

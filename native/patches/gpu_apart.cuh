@@ -7,99 +7,143 @@
 namespace cuvein {
 namespace gpu {
 
-// Whether all lanes have a unit of their own; seen only of lanes that are exchanged for one another (with
-// their neighbours, for instance), or in falling order.
-CUVEIN_FAST bool are_apart(uint32_t active, uint32_t unit) {
-  const uint32_t lane = lane_of_warp(), first = first_of(active);
-  const uint32_t start = __shfl_sync(active, unit, first);
-  return together(active, (unit ^ lane) == (start ^ first)) || together(active, unit + lane == start + first);
+// How lanes lie that access one unit each. In a window the lower half of addresses tells them apart.
+struct Apart {
+  uint32_t leaders;  // lanes that are the lowest at their address
+  uint32_t highest;  // of the lanes at this lane's address; holds for leaders
+  uint32_t facts;    // as in the key of a node
+};
+
+// Lanes whose value is not that of the active lane before them.
+CUVEIN_FAST uint32_t starts_of(uint32_t active, bool differs) {
+  return __ballot_sync(active, differs | (lane_of_warp() == first_of(active)));
 }
 
-// How the lanes of a global access lie: the lowest at their units, the highest at this lane's; the facts.
+// Whether addresses rise or fall with the lanes, so that those at one place are neighbours. `before`: the
+// address of the active lane before this one.
 template <bool kWhole>
-CUVEIN_FAST uint32_t spread_units(uint64_t site, uint32_t active, uint32_t low, uint32_t* leaders,
-                                  uint32_t* highest) {
-  // Where all lanes have a sector of their own, they have an address of their own too.
-  uint32_t same = __match_any_sync(active, low >> 5);
-  *leaders = __ballot_sync(active, lane_of_warp() == first_of(same));
-  const uint32_t facts = (__popc(*leaders) - 1) << kExtraShift | (__popc(active) - 1);
-  if (*leaders != active) {
-    const uint32_t unit = low >> (word<kSitesOffset + 4>(site) & 7);
-    if (are_apart(active, unit)) {
-      *leaders = active;
-    } else {
-      same = __match_any_sync(active, unit);
-      *leaders = __ballot_sync(active, lane_of_warp() == first_of(same));
-      *highest = highest_of(same);
+CUVEIN_FAST bool are_ordered(uint32_t active, uint32_t low, uint32_t* before) {
+  const uint32_t lane = lane_of_warp(), earlier = active & below(lane);
+  *before = __shfl_sync(active, low, earlier == 0 ? lane : kWhole ? lane - 1 : highest_of(earlier));
+  return together(active, low >= *before) || together(active, low <= *before);
+}
+
+// The last lane of those that start with this one.
+CUVEIN_FAST uint32_t end_of(uint32_t active, uint32_t starts) {
+  const uint32_t later = starts & ~1u << lane_of_warp();
+  return highest_of(later != 0 ? active & ((later & (0 - later)) - 1) : active);
+}
+
+// Whether all lanes have a unit of their own; seen only of lanes that are exchanged for one another, with
+// their neighbours for instance.
+CUVEIN_FAST bool are_exchanged(uint32_t active, uint32_t unit) {
+  const uint32_t first = first_of(active), start = __shfl_sync(active, unit, first);
+  return together(active, (unit ^ lane_of_warp()) == (start ^ first));
+}
+
+// In global memory.
+template <bool kWhole>
+CUVEIN_FAST Apart spread_units(uint64_t site, uint32_t active, uint32_t low) {
+  Apart apart;
+  apart.highest = lane_of_warp();
+  uint32_t before, sectors;
+  if (are_ordered<kWhole>(active, low, &before)) {
+    sectors = starts_of(active, (low ^ before) >> 5 != 0);
+    apart.leaders = starts_of(active, low != before);
+    apart.highest = end_of(active, apart.leaders);
+  } else {
+    // Where all lanes have a sector of their own, they have an address of their own too.
+    uint32_t same = __match_any_sync(active, low >> 5);
+    sectors = apart.leaders = __ballot_sync(active, lane_of_warp() == first_of(same));
+    if (sectors != active) {
+      const uint32_t unit = low >> (word<kSitesOffset + 4>(site) & 7);
+      if (are_exchanged(active, unit)) {
+        apart.leaders = active;
+      } else {
+        same = __match_any_sync(active, unit);
+        apart.leaders = __ballot_sync(active, lane_of_warp() == first_of(same));
+        apart.highest = highest_of(same);
+      }
     }
   }
-  return facts | (__popc(*leaders) - 1) << kAddressesShift;
+  apart.facts = global_facts(__popc(active), __popc(apart.leaders), __popc(sectors), 0);
+  return apart;
 }
 
-// The same in shared memory, of lanes that access a word or a part of it.
+// In shared memory, a word each or a part of one.
 template <bool kWhole>
-CUVEIN_FAST uint32_t spread_words(uint64_t site, uint32_t active, uint32_t low, uint32_t* leaders,
-                                  uint32_t* highest) {
-  const uint32_t lane = lane_of_warp(), first = first_of(active), count = __popc(active);
+CUVEIN_FAST Apart spread_words(uint64_t site, uint32_t active, uint32_t low) {
+  Apart apart;
+  apart.highest = lane_of_warp();
   {
     // Lanes without a gap, whole words apart, all by the same: a column of a matrix.
+    const uint32_t first = first_of(active), count = __popc(active);
     const uint32_t start = __shfl_sync(active, low, first);
     const uint32_t step = __shfl_sync(active, low, count > 1 ? first + 1 : first) - start;
     const bool solid = (active + (1u << first) & active) == 0;
-    if (together(active, solid & (step != 0) & (step % 4 == 0) & (low == start + (lane - first) * step))) {
-      *leaders = active;
-      const uint32_t banks_shift = first_of(step >> 2 | 32);  // of 32 banks, lanes meet each 2^this-th
-      const uint32_t wavefronts = (count + (32u >> banks_shift) - 1) >> (5 - banks_shift);
-      return shared_facts(count, count, wavefronts, 1);
+    if (together(active,
+                 solid & (step != 0) & (step % 4 == 0) & (low == start + (lane_of_warp() - first) * step))) {
+      apart.leaders = active;
+      const uint32_t banks = 5 - first_of(step >> 2 | 32);  // that the lanes meet, log2
+      apart.facts = shared_facts(count, count, (count + (1u << banks) - 1) >> banks, 1);
+      return apart;
     }
   }
-  uint32_t same = __match_any_sync(active, low >> 2);
-  const uint32_t words = __ballot_sync(active, lane == first_of(same));
-  const bool chosen = words >> lane & 1;
-  *leaders = words;
-  if (words != active) {
-    if ((word<kSitesOffset + 4>(site) & 7) < 2) {
-      same = __match_any_sync(active, low >> (word<kSitesOffset + 4>(site) & 7));
-      *leaders = __ballot_sync(active, lane == first_of(same));
+  uint32_t before, words;
+  if (are_ordered<kWhole>(active, low, &before)) {
+    words = starts_of(active, (low ^ before) >> 2 != 0);
+    apart.leaders = starts_of(active, low != before);
+    apart.highest = end_of(active, apart.leaders);
+  } else {
+    uint32_t same = __match_any_sync(active, low >> 2);
+    words = apart.leaders = __ballot_sync(active, lane_of_warp() == first_of(same));
+    if (words != active) {
+      if ((word<kSitesOffset + 4>(site) & 7) < 2) {
+        same = __match_any_sync(active, low >> (word<kSitesOffset + 4>(site) & 7));
+        apart.leaders = __ballot_sync(active, lane_of_warp() == first_of(same));
+      }
+      apart.highest = highest_of(same);
     }
-    *highest = highest_of(same);
   }
   uint32_t wavefronts = 1;
   // Words that lie within as many as there are banks do not meet in one.
-  if (!together(active, (low >> 2) - (__shfl_sync(active, low, first) >> 2) < 32)) {
+  if (!together(active, (low >> 2) - (__shfl_sync(active, low, first_of(active)) >> 2) < 32)) {
     const uint32_t rivals = __match_any_sync(active, low >> 2 & 31) & words;
-    wavefronts = most_of(active, chosen ? __popc(rivals & below(lane)) : 0) + 1;
+    const bool chosen = words >> lane_of_warp() & 1;
+    wavefronts = most_of(active, chosen ? __popc(rivals & below(lane_of_warp())) : 0) + 1;
   }
-  return shared_facts(count, __popc(words), wavefronts, 1);
+  apart.facts = shared_facts(__popc(active), __popc(words), wavefronts, 1);
+  return apart;
 }
 
-constexpr uint64_t kUncounted = uint64_t{1} << 63;
+// What is left of an access: to count it, or all of it.
+constexpr uint64_t kUncounted = uint64_t{1} << 63, kElsewhere = uint64_t{1} << 62;
 
 // An access like a usual one, of lanes that lie anywhere, each of which accesses one unit. `where`: the lower
 // half of the address, above it the page of global memory.
 // What is left of it: nothing, or kUncounted and to count_first() the facts and the edge.
 template <Space kSpace, bool kWhole>
 CUVEIN_FAST uint64_t analyse_apart(uint64_t site, uint64_t where, uint32_t lanes) {
-  uint32_t active = kWhole ? ~0u : lanes, leaders, highest = lane_of_warp();
-  const uint32_t facts =
-      kSpace == Space::kGlobal
-          ? spread_units<kWhole>(site, active, static_cast<uint32_t>(where), &leaders, &highest)
-          : spread_words<kWhole>(site, active, static_cast<uint32_t>(where), &leaders, &highest);
+  uint32_t active = kWhole ? ~0u : lanes;
+  const uint32_t low = static_cast<uint32_t>(where);
+  const Apart apart = kSpace == Space::kGlobal ? spread_units<kWhole>(site, active, low)
+                                               : spread_words<kWhole>(site, active, low);
+  const uint32_t facts = apart.facts;
   uint32_t edge;
-  if ((leaders >> lane_of_warp() & 1) != 0) {
+  if ((apart.leaders >> lane_of_warp() & 1) != 0) {
     const uint32_t shifts = word<kSitesOffset + 4>(site);
+    const uint64_t resident = resident_address(site);
     uint64_t entry;
     if (kSpace == Space::kGlobal) {
-      entry = (where >> 32 << kPageShift) +
-              ((static_cast<uint32_t>(where) >> (shifts & 7)) & ((1u << kPageEntriesBits) - 1)) * 8;
+      entry = (where >> 32 << kPageShift) + (low >> (shifts & 7) & ((1u << kPageEntriesBits) - 1)) * 8;
     } else {
-      const Pair shadow = pair<kResidentsOffset + 16>(resident_address(site));
-      entry = wide(shadow.x, shadow.y) + (static_cast<uint32_t>(where) >> (shifts & 7)) * 8;
+      const Pair shadow = pair<kResidentsOffset + 16>(resident);
+      entry = wide(shadow.x, shadow.y) + (low >> (shifts & 7)) * 8;
     }
-    const Pair own = pair<kResidentsOffset>(resident_address(site));
+    const Pair own = pair<kResidentsOffset>(resident);
     const uint64_t mine = wide(own.x | word<kSitesOffset + 12>(site), own.y);
-    const uint64_t before =
-        atomicExch(in_global<unsigned long long>(entry), static_cast<unsigned long long>(mine | highest));
+    const uint64_t before = atomicExch(in_global<unsigned long long>(entry),
+                                       static_cast<unsigned long long>(mine | apart.highest));
     edge = compare_usual<kSpace>(shifts, before, mine | lane_of_warp());
   } else {
     edge = edge_of_others(site);

@@ -280,7 +280,8 @@ class Run {
   void addresses(Space space, uint32_t active, uint32_t size, uint64_t (&result)[32]) {
     const uint64_t start = place(space, size);
     const int64_t stride = static_cast<int64_t>(below(8)) - 2;
-    const uint32_t pattern = below(6);
+    const uint32_t pattern = below(10), rows = 8u << below(2);
+    const uint64_t pitch = size * (1 + below(40)), exchanged = 1 + below(31);
     const bool usual_stride = below(3) != 0;
     for (uint32_t lane = 0; lane < 32; ++lane) {
       uint64_t address = start + static_cast<uint64_t>(stride * size * lane);
@@ -288,10 +289,15 @@ class Run {
       if (pattern == 1) address = place(space, size);
       if (pattern == 2) address = start + size * (lane / 4);
       if (pattern == 3) address = start + size * (lane % 8);
-      if (settings_.usual && pattern != 1)
+      if (settings_.usual && pattern != 1 && pattern < 6)
         address = start + (usual_stride ? size * lane : 0);
       else if (pattern == 4)
         address = start + size * 32 * (lane / 8) + size * (lane & 7);
+      // Parts of rows, a place for each, a column, lanes that are exchanged.
+      if (pattern == 6) address = start + pitch * (lane / rows) + size * (lane % rows);
+      if (pattern == 7) address = start + pitch * (lane / rows);
+      if (pattern == 8) address = start + pitch * lane;
+      if (pattern == 9) address = start / (32 * size) * (32 * size) + size * (lane ^ exchanged);
       if (space == Space::kShared) {
         const uint64_t room = settings_.shared / 16 * 16;
         address = 1024 + (address - 1024) % room / size * size;
