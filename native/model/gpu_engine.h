@@ -23,6 +23,7 @@ constexpr uint64_t kRangesOffset = 256 << 10;              // kMostRanges of Ran
 constexpr uint64_t kKeysOffset = 512 << 10;                // of the blocks at each multiprocessor
 constexpr uint64_t kDirectoryOffset = 1 << 20;             // entries of the directory
 constexpr uint64_t kSitesOffset = 2 << 20;                 // kSites
+constexpr uint64_t kEndedOffset = 5 << 19;                 // kEndedBlocks numbers
 constexpr uint64_t kNodesOffset = 3 << 20;                 // node keys of the sites
 constexpr uint64_t kWaysOffset = (3 << 20) + (512 << 10);  // keys of kWays
 constexpr uint64_t kResidentsOffset = 4 << 20;             // kResidents
@@ -34,7 +35,8 @@ constexpr uint64_t kMemoryBytes = 42 << 20;                // all of it
 // The compiler (ptxas 13.5) takes what lies 4 to 8 MiB from an address in device memory for 8 MiB less in
 // atomics that return what was there.
 constexpr bool atomics_reach(uint64_t offset) { return (offset + (4 << 20)) % (16 << 20) < 8 << 20; }
-static_assert(atomics_reach(kSitesOffset) && atomics_reach(kWaysOffset) && atomics_reach(kCountersOffset));
+static_assert(atomics_reach(kSitesOffset) && atomics_reach(kWaysOffset) && atomics_reach(kCountersOffset) &&
+              atomics_reach(kEndedOffset));
 constexpr unsigned kDirectoryBits = 17;
 constexpr uint32_t kMultiprocessors = 192;  // more than any GPU has
 
@@ -51,6 +53,10 @@ constexpr uint64_t node_key(uint32_t slot, uint32_t grid) { return uint64_t{slot
 constexpr uint32_t first_node_place(uint32_t slot, uint32_t grid) {
   return (slot * 0x9e3779b1u + grid) % (kNodes / kNodePlaces) * kNodePlaces;
 }
+
+// Where nothing is kept of blocks but how many threads have ended: of each block, in launches of so many.
+constexpr uint32_t kEndedBlocks = 1 << 17;
+static_assert(kEndedOffset + sizeof(uint32_t) * kEndedBlocks <= kNodesOffset);
 
 constexpr uint32_t kMostRanges = 2048;
 constexpr uint32_t kBlocksPerMultiprocessor = 32;
@@ -216,13 +222,16 @@ constexpr unsigned kWarpShift = 21;
 constexpr unsigned kExtentShift = 21;         // of shared memory, in units that it is handed out in:
 constexpr unsigned kSharedExtent = 7;         // log2 of their bytes
 constexpr uint32_t kMostExtent = 0xffff0000;  // the lower half of addresses tells also sectors apart
+constexpr uint32_t kNoResident = 1u << 31;
 struct alignas(64) Site {
   uint32_t where;   // low bits of the pc + space
   uint32_t shifts;  // clusters or copies 1 at 31 | less than a word 1 at 30 | lanes served together, log2, 3
                     // at 27 | clock bits 5 at 22 | pc bits 5 at 17 | event bits 5 at 12 | block shift 6 at 6
                     // | units of an access, log2, 3 at 3 | unit shift 3
-  uint32_t tag;     // slot + 1; 0: free. In shared memory above kExtentShift how much of it the block has
-  uint32_t entry;   // low part of shadow entries, without warp and lane
+  // slot + 1; 0: free. In shared memory above kExtentShift how much of it the block has; in global memory
+  // kNoResident, where nothing is kept of blocks.
+  uint32_t tag;
+  uint32_t entry;  // low part of shadow entries, without warp and lane
   uint32_t tag_of_window;
   uint32_t extent;  // bytes
   uint64_t first;   // address: accesses in this window are of one allocation
@@ -246,13 +255,14 @@ static_assert(kWayCountsOffset + kMultiprocessors * kCountSetBytes <= kCountersO
 // Brief facts: extra 5 at 10 | addresses - 1: 5 at 5 | lanes - 1: 5. Extra is sectors - 1, in shared memory
 // ideal wavefronts - 1, or words - 1 where lanes have less than a word.
 
-// A resident warp, by the place the hardware has it at.
+// A resident warp, by the place the hardware has it at. Where nothing is kept of blocks, there is none: what
+// stands in entries is computed.
 struct alignas(32) Resident {
   uint64_t entry;  // its part of shadow entries
   uint32_t tag;    // slot + 1, above kWarpShift the warp of the block
   uint32_t block;
   uint64_t shadow;  // of its block's shared memory
-  Warp* warp;       // null: nothing is kept of blocks
+  Warp* warp;       // null: nothing is kept of blocks, but patches that follow barriers remember the warp
 };
 constexpr uint32_t kResidents = 256 * kWarpsPerMultiprocessor;
 
@@ -305,7 +315,8 @@ struct Engine {
   uint32_t used_ways;
   uint32_t findings;
   uint32_t spilled;                              // blocks were found a place at another multiprocessor
-  alignas(128) unsigned long long blocks_ended;  // threads, where nothing is kept of blocks
+  // Threads, where nothing is kept of more than kEndedBlocks blocks.
+  alignas(128) unsigned long long blocks_ended;
 };
 
 // Where the ways stand in `used`, which has room for as much as is in use of all of them.

@@ -214,9 +214,10 @@ CUVEIN_FAST void analyse(const Group& group, const Access& access, uint64_t pc, 
     else
       make_site(group, node, 0, static_cast<uint32_t>(pc) + static_cast<uint32_t>(kSpace),
                 state.shared_stride << unit_shift);
-    make_resident(group, place == kNoPlace ? nullptr : warp_at(group, place),
-                  place == kNoPlace ? 0 : reinterpret_cast<uint64_t>(shadow_of_place(state, place)),
-                  entry_of(state, 0, clock));
+    if (!has_no_resident(state))
+      make_resident(group, place == kNoPlace ? nullptr : warp_at(group, place),
+                    place == kNoPlace ? 0 : reinterpret_cast<uint64_t>(shadow_of_place(state, place)),
+                    entry_of(state, 0, clock));
   }
   uint32_t alike = 0;  // leaders on one edge, which is `edge` for the first lane
   const uint64_t of_edge = edge_count(Count::kLanes, kSpace, instruction, 0, size_shift);
@@ -351,7 +352,8 @@ CUVEIN_SLOW void analyse_first(Group group, uint64_t address, uint32_t pc, uint3
   if (!replayed(group)) {
 #pragma unroll 1
     for (uint32_t attempt = 0; attempt < 2; ++attempt) {
-      if (!__all_sync(group.active, is_resident(group.data, group.active)))
+      if (!has_no_resident(*group.state()) &&
+          !__all_sync(group.active, is_resident(group.data, group.active)))
         settle_warp(group);
       else if (prepare_access<kSpace>(group, address, pc, packed))
         ++attempt;
@@ -369,8 +371,8 @@ CUVEIN_SLOW void analyse_first(Group group, uint64_t address, uint32_t pc, uint3
 CUVEIN_SLOW bool settle_soon(uint64_t data, uint32_t active) {
   const Group group{data, active, lane_of_warp()};
   const State* state = group.state();
-  if (!together(active,
-                (state->tag == tag_of(data)) & (state->blocks >> 32 == 0) & (state->cluster_bits == 0)))
+  if (!together(active, (state->tag == tag_of(data)) & (state->blocks >> 32 == 0) &
+                            (state->cluster_bits == 0) & !has_no_resident(*state)))
     return false;
   uint32_t place = kNoPlace;
   if (state->blocks_per_multiprocessor != 0) {

@@ -132,16 +132,15 @@ CUVEIN_FAST uint64_t analyse_apart(uint64_t site, uint64_t where, uint32_t lanes
   uint32_t edge;
   if ((apart.leaders >> lane_of_warp() & 1) != 0) {
     const uint32_t shifts = word<kSitesOffset + 4>(site);
-    const uint64_t resident = resident_address(site);
     uint64_t entry;
     if (kSpace == Space::kGlobal) {
       entry = (where >> 32 << kPageShift) + (low >> (shifts & 7) & ((1u << kPageEntriesBits) - 1)) * 8;
     } else {
-      const Pair shadow = pair<kResidentsOffset + 16>(resident);
+      const Pair shadow = pair<kResidentsOffset + 16>(resident_address(site));
       entry = wide(shadow.x, shadow.y) + (low >> (shifts & 7)) * 8;
     }
-    const Pair own = pair<kResidentsOffset>(resident);
-    const uint64_t mine = wide(own.x | word<kSitesOffset + 12>(site), own.y);
+    const uint32_t tag = kSpace == Space::kGlobal ? word<kSitesOffset + 8>(site) : 0;
+    const uint64_t mine = own_part(data_of_site(site), shifts, tag) | word<kSitesOffset + 12>(site);
     const uint64_t before = atomicExch(in_global<unsigned long long>(entry),
                                        static_cast<unsigned long long>(mine | apart.highest));
     edge = compare_usual<kSpace>(shifts, before, mine | lane_of_warp());

@@ -84,27 +84,29 @@ CUVEIN_FAST void arrive(const Group& group, uint32_t pc, uint32_t number, uint32
 // What a warp that ends has left to do.
 enum class Ending : uint32_t { kNothing, kAll, kBlock, kLaunch };
 
-// A whole warp ends. The same for all lanes; kAll: nothing has been done.
+// A whole warp ends, or lanes of a block of which nothing is kept. The same for all lanes; kAll: nothing has
+// been done.
 CUVEIN_FAST Ending end_known(uint64_t data, uint32_t active) {
   if ((data & (kGpuCandidate | kReplay)) != kGpuCandidate) return Ending::kAll;
-  if (!is_resident(data, active)) return Ending::kAll;
   const Group group{data, active, lane_of_warp()};
+  if (!together(active, group.state()->tag == tag_of(data))) return Ending::kAll;
   const bool places = group.state()->blocks_per_multiprocessor != 0;
-  if (!together(active, (active == ~0u) & (group.state()->tag == tag_of(data)) &
-                            (group.state()->copy_flag == 0) &
-                            (!places | (resident_at(data)->warp != nullptr))))
-    return Ending::kAll;
+  if (!has_no_resident(*group.state())) {
+    if (!is_resident(data, active)) return Ending::kAll;
+    if (!together(active, (active == ~0u) & (group.state()->copy_flag == 0) &
+                              (!places | (resident_at(data)->warp != nullptr))))
+      return Ending::kAll;
+  }
   __syncwarp(active);
   bool last = false;
-  if (lane_of_warp() == 0) {
-    resident_at(data)->tag = 0;
+  if (lane_of_warp() == first_of(active)) {
     if (places) {
+      resident_at(data)->tag = 0;
       Block* block = block_of_warp(group, in_global(resident_at(data)->warp));
-      last = add_after(&block->exited, kWarpLanes) + kWarpLanes == group.state()->threads;
+      last = add_in_block(&block->exited, kWarpLanes) + kWarpLanes == group.state()->threads;
     } else {
-      const unsigned long long lanes = kWarpLanes;
-      last = add_after(&group.engine()->blocks_ended, lanes) + lanes ==
-             group.state()->blocks * group.state()->threads;
+      if (kFollowsOrder) resident_at(data)->tag = 0;
+      last = end_without_place(group, __popc(active));
     }
   }
   return together(active, !last) ? Ending::kNothing : places ? Ending::kBlock : Ending::kLaunch;

@@ -17,6 +17,11 @@ CUVEIN_FAST uint32_t next_place(uint32_t place, uint32_t places) {
 
 constexpr uint32_t kNoPlace = ~0u;
 
+// Whether what stands in entries of a warp is the same all along, so that it is computed and not remembered.
+CUVEIN_FAST bool has_no_resident(const State& state) {
+  return !kFollowsOrder && state.blocks_per_multiprocessor == 0 && state.cluster_bits == 0;
+}
+
 CUVEIN_FAST uint32_t home_of(uint64_t key, uint32_t places) {
   return static_cast<uint32_t>(static_cast<uint64_t>(static_cast<uint32_t>(key) * 0x9e3779b1u) * places >>
                                32);
@@ -234,9 +239,25 @@ CUVEIN_FAST Block* block_of_warp(const Group& group, const Warp* warp) {
   return in_global(group.engine()->block_states) + place;
 }
 
+// Threads have ended of a block of which nothing is kept; whether they were the last of the launch. One lane.
+// What the launch's last threads read, all others have written before: those of a block before the last of
+// them adds to what is counted of all blocks, for which there need be only one fence.
+CUVEIN_FAST bool end_without_place(const Group& group, uint32_t lanes) {
+  const State& state = *group.state();
+  const unsigned long long blocks = state.blocks;
+  if (blocks > kEndedBlocks) {
+    const unsigned long long count = lanes;
+    return add_after(&group.engine()->blocks_ended, count) + count == blocks * state.threads;
+  }
+  uint32_t* ended = group.at<uint32_t>(kEndedOffset) + static_cast<uint32_t>(block_of_grid());
+  if (add_in_block(ended, lanes) + lanes != state.threads) return false;
+  publish(ended, 0u);
+  __threadfence();
+  return atomicAdd(&group.engine()->blocks_ended, 1ull) + 1 == blocks;
+}
+
 // Threads have ended; with the last of a block its place is free, with the last block the launch is over.
 CUVEIN_FAST void end_threads(const Group& group) {
-  Engine* engine = group.engine();
   const State& state = *group.state();
   const bool places = state.blocks_per_multiprocessor != 0;
   const uint32_t place = places ? place_of_block(group) : kNoPlace;
@@ -245,10 +266,7 @@ CUVEIN_FAST void end_threads(const Group& group) {
   __syncwarp(group.active);
   uint32_t last = 0;
   if (!places) {
-    if (group.leads()) {
-      const unsigned long long count = group.count();
-      last = atomicAdd(&engine->blocks_ended, count) + count == state.blocks * state.threads;
-    }
+    if (group.leads()) last = end_without_place(group, group.count());
   } else if (group.leads()) {
     Warp* warp = warp_at(group, place);
     if (state.copy_flag != 0) leave_copies(group, place, warp);
@@ -256,8 +274,8 @@ CUVEIN_FAST void end_threads(const Group& group) {
       atomicOr(&warp->exited, group.active);
       complete(group, warp);
     }
-    last = atomicAdd(&in_global(engine->block_states)[place].exited, group.count()) + group.count() ==
-           state.threads;
+    Block* block = in_global(group.engine()->block_states) + place;
+    last = add_in_block(&block->exited, group.count()) + group.count() == state.threads;
   }
   last = __shfl_sync(group.active, last, group.first());
   if (last == 0) return;

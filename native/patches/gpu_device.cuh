@@ -59,20 +59,24 @@ CUVEIN_FAST void count_several(uint64_t address, uint64_t count) {
 }
 
 // Adds, after all that the lanes before it have written; what was there.
-CUVEIN_FAST uint32_t add_after(uint32_t* at, uint32_t value) {
-  uint32_t before;
-  asm volatile("atom.add.release.gpu.global.u32 %0, [%1], %2;"
-               : "=r"(before)
-               : "l"(__cvta_generic_to_global(at)), "r"(value)
-               : "memory");
-  return before;
-}
 CUVEIN_FAST unsigned long long add_after(unsigned long long* at, unsigned long long value) {
   unsigned long long before;
   asm volatile("atom.add.release.gpu.global.u64 %0, [%1], %2;"
                : "=l"(before)
                : "l"(__cvta_generic_to_global(at)), "l"(value)
                : "memory");
+  return before;
+}
+
+// Likewise, for lanes of the same block: what adds last is to hand on what all of them have written.
+CUVEIN_FAST uint32_t add_in_block(uint32_t* at, uint32_t value) {
+  uint32_t before;
+  asm volatile(
+      "fence.acq_rel.cta;\n\t"
+      "atom.add.relaxed.gpu.global.u32 %0, [%1], %2;"
+      : "=r"(before)
+      : "l"(__cvta_generic_to_global(at)), "r"(value)
+      : "memory");
   return before;
 }
 

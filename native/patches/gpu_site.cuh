@@ -26,7 +26,10 @@ CUVEIN_FAST Shape shape_of(uint32_t shifts) {
 
 // A shared access finds in the tag, too, whether it is within its block's memory.
 CUVEIN_FAST uint32_t tag_of_site(const Group& group, Space space, uint32_t extent) {
-  return group.slot() + 1 | (space == Space::kShared ? extent >> kSharedExtent << kExtentShift : 0);
+  const uint32_t more = space == Space::kShared               ? extent >> kSharedExtent << kExtentShift
+                        : has_no_resident(*group.state()) ? kNoResident
+                                                          : 0;
+  return group.slot() + 1 | more;
 }
 
 // Remembers what is known of an instruction and of this warp. All lanes; `window` holds every byte of one
@@ -66,6 +69,26 @@ CUVEIN_SLOW void make_site(Group group, uint64_t node, uint64_t first, uint32_t 
 }
 
 CUVEIN_FAST uint32_t tag_of(uint64_t data) { return static_cast<uint32_t>(data & kSlotMask) + 1; }
+
+// Where the state of the launch is, less the distance of the first of them.
+CUVEIN_FAST uint64_t state_address(uint64_t data) {
+  return base_of(data) + static_cast<uint32_t>(data) % kStates * static_cast<uint32_t>(sizeof(State));
+}
+
+// What stands in shadow entries of a warp without a resident.
+CUVEIN_FAST uint64_t own_part_of(uint32_t shifts, uint32_t generation) {
+  const uint64_t block = static_cast<uint32_t>(block_of_grid());
+  return block << (shifts >> 6 & 63) | static_cast<uint64_t>(generation) << kGenerationShift |
+         warp_of_block() << 5;
+}
+
+// What stands in them of this warp. `tag`: of a site of global memory; 0 for shared memory.
+CUVEIN_FAST uint64_t own_part(uint64_t data, uint32_t shifts, uint32_t tag) {
+  if ((tag & kNoResident) != 0 && !kFollowsOrder)
+    return own_part_of(shifts, pair<kStatesOffset + 8>(state_address(data)).y >> (kGenerationShift - 32));
+  const Pair own = pair<kResidentsOffset>(resident_address(data));
+  return wide(own.x, own.y);
+}
 
 // Counts an outcome of all lanes at the site; false: there is no way for it left. One lane.
 CUVEIN_SLOW bool take_outcome(uint64_t data, uint32_t site, uint64_t outcome) {
@@ -253,16 +276,16 @@ CUVEIN_FAST unsigned long long* entry_at_site(uint64_t data, uint64_t address, u
   const Pair own = pair<kResidentsOffset + 16>(resident_address(data));
   return in_global<unsigned long long>(wide(own.x, own.y)) + (static_cast<uint32_t>(address) >> unit_shift);
 }
-CUVEIN_FAST uint64_t left_at_site(uint64_t data, uint32_t site) {
-  const Quad own = quad<kResidentsOffset>(resident_address(data));
-  return wide(own.x | quad<kSitesOffset>(site_address(data, site)).w, own.y);
+CUVEIN_FAST uint64_t left_at_site(uint64_t data, uint32_t site, bool global) {
+  const Quad head = quad<kSitesOffset>(site_address(data, site));
+  return own_part(data, head.y, global ? head.z : 0) | head.w;
 }
 
 // Exchanges and compares the unit of one lane: the key of the edge.
 CUVEIN_SLOW uint32_t reuse_at_site(uint64_t data, uint64_t address, uint32_t site, uint32_t highest,
                                    bool global) {
   unsigned long long* entry = entry_at_site(data, address, site, global);
-  const uint64_t mine = left_at_site(data, site);
+  const uint64_t mine = left_at_site(data, site, global);
   const uint64_t before = atomicExch(entry, static_cast<unsigned long long>(mine | highest));
   const Group group{data, 0, lane_of_warp()};
   return global ? compare(*group.state(), before, mine | lane_of_warp())
@@ -292,10 +315,10 @@ CUVEIN_SLOW void analyse_scattered(uint64_t data, uint64_t address, uint32_t act
     const uint32_t packed = pack_reuse(spread.highest, size_shift, global ? Space::kGlobal : Space::kShared);
     const Group group{data, active, lane_of_warp()};
     if (units_shift <= 2)
-      exchange_few(group, entry_at_site(data, address, site, global), left_at_site(data, site),
+      exchange_few(group, entry_at_site(data, address, site, global), left_at_site(data, site, global),
                    spread.leaders, packed);
     else
-      exchange_many(group, entry_at_site(data, address, site, global), left_at_site(data, site),
+      exchange_many(group, entry_at_site(data, address, site, global), left_at_site(data, site, global),
                     spread.leaders, packed);
   }
   count_lanes(data, active, site, edge, spread.facts);

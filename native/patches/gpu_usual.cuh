@@ -26,13 +26,27 @@ CUVEIN_FAST bool is_resident(uint64_t data, uint32_t active) {
   return together(active, own.y == static_cast<uint32_t>(block_of_grid()));
 }
 
+// A site's shifts of an access to global memory, as it is analysed: what is for barriers and for shared memory
+// gives way to what is of the launch, where there are no residents: 1 at 28, and the generation 6 at 22.
+constexpr uint32_t kOfLaunch = 0xffu << 22, kNoResidentShift = 28, kGenerationAt = 22;
+
+// Whether the launch's state is known, and the generation in it.
+CUVEIN_FAST bool is_launch(uint64_t data, uint32_t* shifts) {
+  const Quad head = quad<kStatesOffset>(state_address(data));
+  *shifts |= head.w >> (kGenerationShift - 32) << kGenerationAt;
+  return head.x == tag_of(data);
+}
+
 // Whether the site is that of the instruction; in shared memory, whether the address is within the block's,
 // too.
 template <Space kSpace>
 CUVEIN_FAST bool is_site(uint64_t data, uint64_t site, uint32_t where, uint32_t low, uint32_t* shifts) {
   const Quad head = quad<kSitesOffset>(site);
   *shifts = head.y;
-  if (kSpace == Space::kGlobal) return (head.x == where) & (head.z == tag_of(data));
+  if (kSpace == Space::kGlobal) {
+    *shifts = (head.y & ~kOfLaunch) | (kFollowsOrder ? 0 : (head.z & kNoResident) >> 3);
+    return (head.x == where) & ((head.z & ((1u << kExtentShift) - 1)) == tag_of(data));
+  }
   return (head.x == where) & ((head.z & ((1u << kExtentShift) - 1)) == tag_of(data)) &
          (low < head.z >> kExtentShift << kSharedExtent);
 }
@@ -164,8 +178,14 @@ CUVEIN_FAST Left analyse_usual(uint64_t site, uint32_t lanes, uint32_t low, uint
     }
     if (one) entry += (lane_of_warp() - first_of(active)) * 8;
     again_lanes<kWhole>(&active), again(&site);
-    const Pair own = pair<kResidentsOffset>(resident_address(site));
-    const uint64_t mine = wide(own.x | word<kSitesOffset + 12>(site), own.y);
+    uint64_t mine;
+    if (kGlobal && (shifts >> kNoResidentShift & 1) != 0) {
+      mine = own_part_of(shifts, shifts >> kGenerationAt & ((1u << (64 - kGenerationShift)) - 1));
+    } else {
+      const Pair own = pair<kResidentsOffset>(resident_address(site));
+      mine = wide(own.x, own.y);
+    }
+    mine |= word<kSitesOffset + 12>(site);
     const uint64_t before =
         atomicExch(in_global<unsigned long long>(entry),
                    static_cast<unsigned long long>(mine | (one ? highest_of(active) : lane_of_warp())));
@@ -187,13 +207,19 @@ CUVEIN_FAST bool find_site(uint64_t* handle, uint32_t lanes, uint32_t where, uin
   const uint32_t active = kWhole ? ~0u : lanes;
   *page = 0;
   if ((data & (kGpuCandidate | kReplay)) != kGpuCandidate) return false;
-  if (!is_resident(data, active)) return false;
-  // Else both would be kept from before.
-  if (kSpace == Space::kGlobal) again(&data);
+  if (kSpace == Space::kShared && !is_resident(data, active)) return false;
   uint64_t site = known_address(data, where);
   if (!together(active, is_site<kSpace>(data, site, where, static_cast<uint32_t>(address), shifts)))
     return false;
-  if (kSpace == Space::kGlobal) again(&data);
+  if (kSpace == Space::kGlobal) {
+    again(&data);
+    if ((*shifts >> kNoResidentShift & 1) != 0) {
+      if (!together(active, is_launch(data, shifts))) return false;
+    } else if (!is_resident(data, active)) {
+      return false;
+    }
+    again(&data);
+  }
   if (kSpace == Space::kGlobal && !together(active, is_in_window(data, site, address, *shifts, page)))
     return false;
   again(&site);

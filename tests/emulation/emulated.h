@@ -189,6 +189,10 @@ T add_after(T* at, T value) {
   return atomicAdd(at, value);
 }
 template <typename T>
+T add_in_block(T* at, T value) {
+  return atomicAdd(at, value);
+}
+template <typename T>
 T atomicOr(T* at, T value) {
   const T before = *at;
   *at = before | value;
