@@ -7,6 +7,7 @@
 // engines of their own, as far as there are any.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "model/vocabulary.h"
@@ -54,7 +55,8 @@ constexpr uint32_t first_node_place(uint32_t slot, uint32_t grid) {
   return (slot * 0x9e3779b1u + grid) % (kNodes / kNodePlaces) * kNodePlaces;
 }
 
-// Where nothing is kept of blocks but how many threads have ended: of each block, in launches of so many.
+// Where nothing is kept of blocks but how many threads have ended: of each block, or in launches of more blocks
+// of those whose numbers differ by multiples of it.
 constexpr uint32_t kEndedBlocks = 1 << 17;
 static_assert(kEndedOffset + sizeof(uint32_t) * kEndedBlocks <= kNodesOffset);
 
@@ -315,8 +317,7 @@ struct Engine {
   uint32_t used_ways;
   uint32_t findings;
   uint32_t spilled;                              // blocks were found a place at another multiprocessor
-  // Threads, where nothing is kept of more than kEndedBlocks blocks.
-  alignas(128) unsigned long long blocks_ended;
+  alignas(128) unsigned long long blocks_ended;  // where nothing is kept of blocks: of kEndedBlocks at most
 };
 
 // Where the ways stand in `used`, which has room for as much as is in use of all of them.

@@ -88,25 +88,31 @@ enum class Ending : uint32_t { kNothing, kAll, kBlock, kLaunch };
 // been done.
 CUVEIN_FAST Ending end_known(uint64_t data, uint32_t active) {
   if ((data & (kGpuCandidate | kReplay)) != kGpuCandidate) return Ending::kAll;
-  const Group group{data, active, lane_of_warp()};
-  if (!together(active, group.state()->tag == tag_of(data))) return Ending::kAll;
-  const bool places = group.state()->blocks_per_multiprocessor != 0;
-  if (!has_no_resident(*group.state())) {
-    if (!is_resident(data, active)) return Ending::kAll;
-    if (!together(active, (active == ~0u) & (group.state()->copy_flag == 0) &
-                              (!places | (resident_at(data)->warp != nullptr))))
+  bool places;
+  {
+    const State& state = *Group{data, active, 0}.state();
+    places = state.blocks_per_multiprocessor != 0;
+    const bool whole = (active == ~0u) & (state.copy_flag == 0);
+    if (!together(active, (state.tag == tag_of(data)) & (state.blocks >> 32 == 0) & (whole | !places)))
       return Ending::kAll;
   }
-  __syncwarp(active);
   bool last = false;
+  if (!places && !kFollowsOrder) {
+    __syncwarp(active);
+    if (lane_of_warp() == first_of(active)) last = end_without_place(data, __popc(active));
+    return together(active, !last) ? Ending::kNothing : Ending::kLaunch;
+  }
+  if (!is_resident(data, active)) return Ending::kAll;
+  if (!together(active, !places | (resident_at(data)->warp != nullptr))) return Ending::kAll;
+  __syncwarp(active);
   if (lane_of_warp() == first_of(active)) {
+    resident_at(data)->tag = 0;
     if (places) {
-      resident_at(data)->tag = 0;
+      const Group group{data, active, lane_of_warp()};
       Block* block = block_of_warp(group, in_global(resident_at(data)->warp));
       last = add_in_block(&block->exited, kWarpLanes) + kWarpLanes == group.state()->threads;
     } else {
-      if (kFollowsOrder) resident_at(data)->tag = 0;
-      last = end_without_place(group, __popc(active));
+      last = end_without_place(data, __popc(active));
     }
   }
   return together(active, !last) ? Ending::kNothing : places ? Ending::kBlock : Ending::kLaunch;

@@ -242,18 +242,22 @@ CUVEIN_FAST Block* block_of_warp(const Group& group, const Warp* warp) {
 // Threads have ended of a block of which nothing is kept; whether they were the last of the launch. One lane.
 // What the launch's last threads read, all others have written before: those of a block before the last of
 // them adds to what is counted of all blocks, for which there need be only one fence.
-CUVEIN_FAST bool end_without_place(const Group& group, uint32_t lanes) {
-  const State& state = *group.state();
-  const unsigned long long blocks = state.blocks;
-  if (blocks > kEndedBlocks) {
-    const unsigned long long count = lanes;
-    return add_after(&group.engine()->blocks_ended, count) + count == blocks * state.threads;
-  }
-  uint32_t* ended = group.at<uint32_t>(kEndedOffset) + static_cast<uint32_t>(block_of_grid());
-  if (add_in_block(ended, lanes) + lanes != state.threads) return false;
+CUVEIN_FAST bool end_without_place(uint64_t data, uint32_t lanes) {
+  const uint64_t state = state_address(data);
+  const uint32_t last_block = word<kStatesOffset + offsetof(State, blocks)>(state) - 1;
+  const uint32_t at = static_cast<uint32_t>(block_of_grid()) % kEndedBlocks;
+  const uint32_t sharing = (last_block - at) / kEndedBlocks;  // other blocks
+  uint32_t* ended = at_base<uint32_t>(base_of(data), kEndedOffset, at);
+  const uint32_t now = (sharing != 0 ? add_after(ended, lanes) : add_in_block(ended, lanes)) + lanes;
+  if (now != (sharing + 1) * word<kStatesOffset + offsetof(State, threads)>(state)) return false;
+  if (sharing != 0)
+    __threadfence();
+  else
+    see_block();
   publish(ended, 0u);
-  __threadfence();
-  return atomicAdd(&group.engine()->blocks_ended, 1ull) + 1 == blocks;
+  uint32_t* const blocks =
+      at_base<uint32_t>(base_of(data), kEngineOffset + offsetof(Engine, blocks_ended), 0);
+  return add_after(blocks, 1u) == (last_block < kEndedBlocks ? last_block : kEndedBlocks - 1);
 }
 
 // Threads have ended; with the last of a block its place is free, with the last block the launch is over.
@@ -266,7 +270,14 @@ CUVEIN_FAST void end_threads(const Group& group) {
   __syncwarp(group.active);
   uint32_t last = 0;
   if (!places) {
-    if (group.leads()) last = end_without_place(group, group.count());
+    if (group.leads()) {
+      if (state.blocks >> 32 == 0) {
+        last = end_without_place(group.data, group.count());
+      } else {
+        const unsigned long long count = group.count();
+        last = add_after(&group.engine()->blocks_ended, count) + count == state.blocks * state.threads;
+      }
+    }
   } else if (group.leads()) {
     Warp* warp = warp_at(group, place);
     if (state.copy_flag != 0) leave_copies(group, place, warp);

@@ -59,6 +59,14 @@ CUVEIN_FAST void count_several(uint64_t address, uint64_t count) {
 }
 
 // Adds, after all that the lanes before it have written; what was there.
+CUVEIN_FAST uint32_t add_after(uint32_t* at, uint32_t value) {
+  uint32_t before;
+  asm volatile("atom.add.release.gpu.global.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(__cvta_generic_to_global(at)), "r"(value)
+               : "memory");
+  return before;
+}
 CUVEIN_FAST unsigned long long add_after(unsigned long long* at, unsigned long long value) {
   unsigned long long before;
   asm volatile("atom.add.release.gpu.global.u64 %0, [%1], %2;"
@@ -68,7 +76,8 @@ CUVEIN_FAST unsigned long long add_after(unsigned long long* at, unsigned long l
   return before;
 }
 
-// Likewise, for lanes of the same block: what adds last is to hand on what all of them have written.
+// Likewise, where only lanes of the same block add, which costs next to nothing. Who hands on what all of them
+// have written calls see_block() first.
 CUVEIN_FAST uint32_t add_in_block(uint32_t* at, uint32_t value) {
   uint32_t before;
   asm volatile(
@@ -79,6 +88,7 @@ CUVEIN_FAST uint32_t add_in_block(uint32_t* at, uint32_t value) {
       : "memory");
   return before;
 }
+CUVEIN_FAST void see_block() { asm volatile("fence.acq_rel.cta;" ::: "memory"); }
 
 struct alignas(16) Quad {
   uint32_t x, y, z, w;

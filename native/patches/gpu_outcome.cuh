@@ -17,6 +17,10 @@ CUVEIN_FAST T* at_base(uint64_t base, uint64_t offset, uint32_t number) {
   return in_global<T>(base + number * static_cast<uint32_t>(sizeof(T)) + offset);
 }
 CUVEIN_FAST uint64_t base_of(uint64_t data) { return data & ~(kChannelAlignment - 1); }
+// Where the state of the launch is, less the distance of the first of them.
+CUVEIN_FAST uint64_t state_address(uint64_t data) {
+  return base_of(data) + static_cast<uint32_t>(data) % kStates * static_cast<uint32_t>(sizeof(State));
+}
 CUVEIN_FAST Site* site_at(uint64_t data, uint32_t site) {
   return at_base<Site>(base_of(data), kSitesOffset, site);
 }

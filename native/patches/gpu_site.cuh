@@ -70,11 +70,6 @@ CUVEIN_SLOW void make_site(Group group, uint64_t node, uint64_t first, uint32_t 
 
 CUVEIN_FAST uint32_t tag_of(uint64_t data) { return static_cast<uint32_t>(data & kSlotMask) + 1; }
 
-// Where the state of the launch is, less the distance of the first of them.
-CUVEIN_FAST uint64_t state_address(uint64_t data) {
-  return base_of(data) + static_cast<uint32_t>(data) % kStates * static_cast<uint32_t>(sizeof(State));
-}
-
 // What stands in shadow entries of a warp without a resident.
 CUVEIN_FAST uint64_t own_part_of(uint32_t shifts, uint32_t generation) {
   const uint64_t block = static_cast<uint32_t>(block_of_grid());

@@ -70,6 +70,9 @@ CUVEIN_FAST bool is_in_window(uint64_t data, uint64_t site, uint64_t address, ui
 // Edge key of a unit, as compare() and compare_shared() have it, without branches and without clusters.
 template <Space kSpace>
 CUVEIN_FAST uint32_t compare_usual(uint32_t shifts, uint64_t before, uint64_t now) {
+  // One after the other, which needs the fewest registers.
+  const bool other_block = (before ^ now) >> (shifts >> 6 & 63) != 0;
+  again(&shifts);
   const uint32_t pc_bits = shifts >> 17 & 31;
   const uint32_t lanes =
       (static_cast<uint32_t>(before) ^ static_cast<uint32_t>(now)) & ((1u << kInstructionShift) - 1);
@@ -80,7 +83,6 @@ CUVEIN_FAST uint32_t compare_usual(uint32_t shifts, uint64_t before, uint64_t no
   uint32_t label = static_cast<uint32_t>(in_warp ? Label::kWarpDiffInst : Label::kBlock) << 1 |
                    static_cast<uint32_t>(unordered);
   if (lanes == 0) label = static_cast<uint32_t>(Label::kThread) << 1;
-  const bool other_block = (before ^ now) >> (shifts >> 6 & 63) != 0;
   if (kSpace == Space::kGlobal && other_block) label = static_cast<uint32_t>(Label::kGrid) << 1;
   const uint32_t key =
       ((static_cast<uint32_t>(before >> kInstructionShift) & ((1u << pc_bits) - 1)) + 1) << 4 | label;
@@ -208,7 +210,7 @@ CUVEIN_FAST bool find_site(uint64_t* handle, uint32_t lanes, uint32_t where, uin
   *page = 0;
   if ((data & (kGpuCandidate | kReplay)) != kGpuCandidate) return false;
   if (kSpace == Space::kShared && !is_resident(data, active)) return false;
-  uint64_t site = known_address(data, where);
+  const uint64_t site = known_address(data, where);
   if (!together(active, is_site<kSpace>(data, site, where, static_cast<uint32_t>(address), shifts)))
     return false;
   if (kSpace == Space::kGlobal) {
@@ -220,10 +222,13 @@ CUVEIN_FAST bool find_site(uint64_t* handle, uint32_t lanes, uint32_t where, uin
     }
     again(&data);
   }
-  if (kSpace == Space::kGlobal && !together(active, is_in_window(data, site, address, *shifts, page)))
-    return false;
-  again(&site);
-  *handle = site;
+  if (kSpace == Space::kGlobal) {
+    again(&where);
+    if (!together(active, is_in_window(data, known_address(data, where), address, *shifts, page))) return false;
+  }
+  // Computed again, which costs less than to keep it.
+  if (kSpace == Space::kGlobal) again(&data), again(&where);
+  *handle = known_address(data, where);
   return true;
 }
 

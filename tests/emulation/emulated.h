@@ -192,6 +192,7 @@ template <typename T>
 T add_in_block(T* at, T value) {
   return atomicAdd(at, value);
 }
+inline void see_block() {}
 template <typename T>
 T atomicOr(T* at, T value) {
   const T before = *at;
