@@ -57,7 +57,10 @@ constexpr uint32_t first_node_place(uint32_t slot, uint32_t grid) {
 
 // Where nothing is kept of blocks but how many threads have ended: of each block, or in launches of more blocks
 // of those whose numbers differ by multiples of it.
-constexpr uint32_t kEndedBlocks = 1 << 17;
+#ifndef CUVEIN_ENDED_BLOCKS
+#define CUVEIN_ENDED_BLOCKS (1 << 17)
+#endif
+constexpr uint32_t kEndedBlocks = CUVEIN_ENDED_BLOCKS;
 static_assert(kEndedOffset + sizeof(uint32_t) * kEndedBlocks <= kNodesOffset);
 
 constexpr uint32_t kMostRanges = 2048;
