@@ -55,8 +55,8 @@ constexpr uint32_t first_node_place(uint32_t slot, uint32_t grid) {
   return (slot * 0x9e3779b1u + grid) % (kNodes / kNodePlaces) * kNodePlaces;
 }
 
-// Where nothing is kept of blocks but how many threads have ended: of each block, or in launches of more blocks
-// of those whose numbers differ by multiples of it.
+// Where nothing is kept of blocks but how many threads have ended: of each block, or in launches of more
+// blocks of those whose numbers differ by multiples of it.
 #ifndef CUVEIN_ENDED_BLOCKS
 #define CUVEIN_ENDED_BLOCKS (1 << 17)
 #endif

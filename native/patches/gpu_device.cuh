@@ -76,8 +76,8 @@ CUVEIN_FAST unsigned long long add_after(unsigned long long* at, unsigned long l
   return before;
 }
 
-// Likewise, where only lanes of the same block add, which costs next to nothing. Who hands on what all of them
-// have written calls see_block() first.
+// Likewise, where only lanes of the same block add, which costs next to nothing. Who hands on what all of
+// them have written calls see_block() first.
 CUVEIN_FAST uint32_t add_in_block(uint32_t* at, uint32_t value) {
   uint32_t before;
   asm volatile(

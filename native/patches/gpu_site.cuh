@@ -26,7 +26,7 @@ CUVEIN_FAST Shape shape_of(uint32_t shifts) {
 
 // A shared access finds in the tag, too, whether it is within its block's memory.
 CUVEIN_FAST uint32_t tag_of_site(const Group& group, Space space, uint32_t extent) {
-  const uint32_t more = space == Space::kShared               ? extent >> kSharedExtent << kExtentShift
+  const uint32_t more = space == Space::kShared           ? extent >> kSharedExtent << kExtentShift
                         : has_no_resident(*group.state()) ? kNoResident
                                                           : 0;
   return group.slot() + 1 | more;

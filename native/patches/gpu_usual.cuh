@@ -26,8 +26,9 @@ CUVEIN_FAST bool is_resident(uint64_t data, uint32_t active) {
   return together(active, own.y == static_cast<uint32_t>(block_of_grid()));
 }
 
-// A site's shifts of an access to global memory, as it is analysed: what is for barriers and for shared memory
-// gives way to what is of the launch, where there are no residents: 1 at 28, and the generation 6 at 22.
+// A site's shifts of an access to global memory, as it is analysed: what is for barriers and for shared
+// memory gives way to what is of the launch, where there are no residents: 1 at 28, and the generation 6
+// at 22.
 constexpr uint32_t kOfLaunch = 0xffu << 22, kNoResidentShift = 28, kGenerationAt = 22;
 
 // Whether the launch's state is known, and the generation in it.
@@ -224,7 +225,8 @@ CUVEIN_FAST bool find_site(uint64_t* handle, uint32_t lanes, uint32_t where, uin
   }
   if (kSpace == Space::kGlobal) {
     again(&where);
-    if (!together(active, is_in_window(data, known_address(data, where), address, *shifts, page))) return false;
+    if (!together(active, is_in_window(data, known_address(data, where), address, *shifts, page)))
+      return false;
   }
   // Computed again, which costs less than to keep it.
   if (kSpace == Space::kGlobal) again(&data), again(&where);

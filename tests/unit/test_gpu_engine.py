@@ -81,7 +81,7 @@ def test_counts_that_find_no_place_in_the_tables_are_not_lost(tmp_path: Path) ->
 
 def test_blocks_that_share_a_count_of_ended_threads_end_the_launch(tmp_path: Path) -> None:
     program = comparing(tmp_path, "CUVEIN_ENDED_BLOCKS=2")
-    done = subprocess.run([program, "5001", "60"], capture_output=True, text=True, check=False)
+    done = subprocess.run([program, "6001", "60"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "60 launches agree\n"), done.stderr
 
 
