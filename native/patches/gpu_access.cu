@@ -59,29 +59,18 @@ CUVEIN_SLOW uint32_t start(uint64_t data, uint64_t address, uint32_t where, uint
   return begin<kSpace>(data, address, where, packed, active);
 }
 
-// Of a part of the warp.
-template <Space kSpace>
-CUVEIN_SLOW uint32_t part(uint64_t data, uint64_t address, uint32_t where, uint32_t packed, uint32_t active) {
-  if (cuvein::gpu::analyse_lanes<kSpace>(data, address, where, active)) return SANITIZER_PATCH_SUCCESS;
-  return start<kSpace>(data, address, where, packed, active);
-}
-
-// What is left of an access by the short way. `left`: a Left, of the whole warp, and where not all is known
-// of the access its size and flags above. `rest`: its address, the lower half of it, or the outcome.
+// What is left of an access by the short way. `left`: a Left, and where not all is known of the access its
+// size and flags above. `rest`: its address, the lower half of it, or the outcome.
 template <Space kSpace>
 CUVEIN_FAST uint32_t go_on(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
-  if (left == static_cast<uint32_t>(cuvein::gpu::Left::kScattered) &&
-      cuvein::gpu::together(~0u, (rest & cuvein::gpu::kUncounted) != 0)) {
-    cuvein::gpu::count_rest(data, rest, ~0u);
-    return SANITIZER_PATCH_SUCCESS;
-  }
-  if ((left & 3) != 0) {
-    cuvein::gpu::finish_usual<kSpace>(data, rest, ~0u, static_cast<cuvein::gpu::Left>(left));
-    return SANITIZER_PATCH_SUCCESS;
-  }
   const uint32_t active = cuvein::gpu::active_lanes();
-  if (active != ~0u) return part<kSpace>(data, rest, where, left >> 2, active);
-  return start<kSpace>(data, rest, where, left >> 2, active);
+  if ((left & 3) == 0) return start<kSpace>(data, rest, where, left >> 2, active);
+  if (left == static_cast<uint32_t>(cuvein::gpu::Left::kScattered) &&
+      cuvein::gpu::together(active, (rest & cuvein::gpu::kUncounted) != 0))
+    cuvein::gpu::count_rest(data, rest, active);
+  else
+    cuvein::gpu::finish_usual<kSpace>(data, rest, active, static_cast<cuvein::gpu::Left>(left));
+  return SANITIZER_PATCH_SUCCESS;
 }
 
 }  // namespace
@@ -108,6 +97,36 @@ CUVEIN_STEP CuveinApart cuvein_global_apart(uint64_t site, uint64_t rest) {
 CUVEIN_STEP CuveinApart cuvein_shared_apart(uint64_t site, uint64_t rest) {
   return analyse_whole<Space::kShared>(site, rest);
 }
+
+// The same for an access of a part of the warp, from its beginning. What go_on() needs, or Left::kNothing.
+struct CuveinPart {
+  uint64_t data, rest;
+  uint32_t where, left;
+};
+namespace {
+template <Space kSpace>
+CUVEIN_FAST CuveinPart analyse_part(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
+  using namespace cuvein::gpu;  // NOLINT: its functions only
+  const uint32_t active = active_lanes();
+  uint32_t shifts, page;
+  if (find_site<kSpace, false>(&data, active, where, rest, &shifts, &page)) {
+    left = static_cast<uint32_t>(
+        analyse_usual<kSpace, false>(data, active, static_cast<uint32_t>(rest), shifts, page, &rest));
+    if (left == static_cast<uint32_t>(Left::kScattered)) {
+      rest =
+          has_own_units<kSpace>(data) ? analyse_apart<kSpace, false>(data, rest, active) : rest | kElsewhere;
+      if (rest == 0) left = static_cast<uint32_t>(Left::kNothing);
+    }
+  }
+  return {data, rest, where, left};
+}
+}  // namespace
+CUVEIN_STEP CuveinPart cuvein_global_part(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
+  return analyse_part<Space::kGlobal>(data, rest, where, left);
+}
+CUVEIN_STEP CuveinPart cuvein_shared_part(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
+  return analyse_part<Space::kShared>(data, rest, where, left);
+}
 CUVEIN_STEP uint32_t cuvein_global_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
   return go_on<Space::kGlobal>(data, rest, where, left);
 }
@@ -117,53 +136,63 @@ CUVEIN_STEP uint32_t cuvein_shared_left(uint64_t data, uint64_t rest, uint32_t w
 
 namespace {
 
-// Calls that all lanes make or none.
-#define CUVEIN_ASM_LEFT(name, data, rest, where, left) \
-  "st.param.b64 [data], " data                         \
-  ";\n\t"                                              \
-  "st.param.b64 [rest], " rest                         \
-  ";\n\t"                                              \
-  "st.param.b32 [where], " where                       \
-  ";\n\t"                                              \
-  "st.param.b32 [left], " left                         \
-  ";\n\t"                                              \
-  "call.uni (result), " name                           \
-  ", (data, rest, where, left);\n\t"                   \
-  "ld.param.b32 %0, [result];\n\t"                     \
+// Calls that all lanes make or none, of the functions of a space.
+#define CUVEIN_ASM_GIVE(data, rest) \
+  "st.param.b64 [data], " data      \
+  ";\n\t"                           \
+  "st.param.b64 [rest], " rest ";\n\t"
+#define CUVEIN_ASM_GIVE_MORE(where, left) \
+  "st.param.b32 [where], " where          \
+  ";\n\t"                                 \
+  "st.param.b32 [left], " left ";\n\t"
+#define CUVEIN_ASM_LEFT(space)            \
+  "call.uni (result), cuvein_" space      \
+  "_left, (data, rest, where, left);\n\t" \
+  "ld.param.b32 %0, [result];\n\t"        \
   "bra.uni DONE;\n\t"
-// What is called before for lanes that lie anywhere, and may leave nothing to do.
-#define CUVEIN_ASM_APART(name, left)    \
-  "setp.ne.u32 other, %4, %6;\n\t"      \
-  "@other bra.uni LEFT;\n\t"            \
-  "st.param.b64 [data], %1;\n\t"        \
-  "st.param.b64 [rest], %2;\n\t"        \
-  "call.uni (after), " name             \
-  ", (data, rest);\n\t"                 \
-  "ld.param.b64 same, [after];\n\t"     \
-  "ld.param.b64 what, [after + 8];\n\t" \
-  "setp.eq.u64 none, what, 0;\n\t"      \
-  "@none bra.uni NONE;\n\t" CUVEIN_ASM_LEFT(left, "same", "what", "0", "%6")
-#define CUVEIN_CALL_LEFT(apart, name) \
-  asm volatile(                                                                                  \
-      "{\n\t"                                                                                    \
-      ".reg .pred none, other;\n\t"                                                              \
-      ".reg .b64 what, same;\n\t"                                                                \
-      ".param .b64 data;\n\t"                                                                    \
-      ".param .b64 rest;\n\t"                                                                    \
-      ".param .b32 where;\n\t"                                                                   \
-      ".param .b32 left;\n\t"                                                                    \
-      ".param .b32 result;\n\t"                                                                  \
-      ".param .align 8 .b8 after[16];\n\t"                                                                   \
-      "setp.eq.u32 none, %4, %5;\n\t"                                                            \
-      "@none bra.uni NONE;\n\t" apart                                                            \
-      "LEFT:\n\t" CUVEIN_ASM_LEFT(name, "%1", "%2", "%3", "%4")                                        \
-      "NONE:\n\t"                                                                                \
-      "mov.u32 %0, 0;\n\t"                                                                       \
-      "DONE:\n\t"                                                                                \
-      "}"                                                                                        \
-      : "=&r"(result)                                                                            \
-      : "l"(data), "l"(rest), "r"(where), "r"(left), "n"(static_cast<uint32_t>(Left::kNothing)), \
-        "n"(static_cast<uint32_t>(Left::kScattered))                                             \
+#define CUVEIN_CALL_LEFT(space) \
+  asm volatile(                                                                                              \
+      "{\n\t"                                                                                                \
+      ".reg .pred is;\n\t"                                                                                   \
+      ".reg .b32 here, now;\n\t"                                                                             \
+      ".reg .b64 what, at;\n\t"                                                                              \
+      ".param .b64 data;\n\t"                                                                                \
+      ".param .b64 rest;\n\t"                                                                                \
+      ".param .b32 where;\n\t"                                                                               \
+      ".param .b32 left;\n\t"                                                                                \
+      ".param .b32 result;\n\t"                                                                              \
+      ".param .align 8 .b8 apart[16];\n\t"                                                                   \
+      ".param .align 8 .b8 part[24];\n\t"                                                                    \
+      "setp.eq.u32 is, %4, %5;\n\t"                                                                          \
+      "@is bra.uni NONE;\n\t"                                                                                \
+      "setp.ne.u32 is, %4, %6;\n\t"                                                                          \
+      "@is bra.uni OTHER;\n\t" CUVEIN_ASM_GIVE("%1", "%2")                                                   \
+      "call.uni (apart), cuvein_" space "_apart, (data, rest);\n\t"                                          \
+      "ld.param.b64 at, [apart];\n\t"                                                                        \
+      "ld.param.b64 what, [apart + 8];\n\t"                                                                  \
+      "setp.eq.u64 is, what, 0;\n\t"                                                                         \
+      "@is bra.uni NONE;\n\t" CUVEIN_ASM_GIVE("at", "what") CUVEIN_ASM_GIVE_MORE("0", "%6")                  \
+      CUVEIN_ASM_LEFT(space)                                                                                 \
+      "OTHER:\n\t"                                                                                           \
+      "activemask.b32 here;\n\t"                                                                             \
+      "setp.eq.u32 is, here, -1;\n\t"                                                                        \
+      "@is bra.uni WHOLE;\n\t" CUVEIN_ASM_GIVE("%1", "%2") CUVEIN_ASM_GIVE_MORE("%3", "%4")                  \
+      "call.uni (part), cuvein_" space "_part, (data, rest, where, left);\n\t"                               \
+      "ld.param.b64 at, [part];\n\t"                                                                         \
+      "ld.param.b64 what, [part + 8];\n\t"                                                                   \
+      "ld.param.b32 here, [part + 16];\n\t"                                                                  \
+      "ld.param.b32 now, [part + 20];\n\t"                                                                   \
+      "setp.eq.u32 is, now, %5;\n\t"                                                                         \
+      "@is bra.uni NONE;\n\t" CUVEIN_ASM_GIVE("at", "what") CUVEIN_ASM_GIVE_MORE("here", "now")              \
+      CUVEIN_ASM_LEFT(space)                                                                                 \
+      "WHOLE:\n\t" CUVEIN_ASM_GIVE("%1", "%2") CUVEIN_ASM_GIVE_MORE("%3", "%4") CUVEIN_ASM_LEFT(space)       \
+      "NONE:\n\t"                                                                                            \
+      "mov.u32 %0, 0;\n\t"                                                                                   \
+      "DONE:\n\t"                                                                                            \
+      "}"                                                                                                    \
+      : "=&r"(result)                                                                                        \
+      : "l"(data), "l"(rest), "r"(where), "r"(left), "n"(static_cast<uint32_t>(Left::kNothing)),             \
+        "n"(static_cast<uint32_t>(Left::kScattered))                                                         \
       : "memory")
 
 template <Space kSpace>
@@ -188,9 +217,9 @@ CUVEIN_FAST SanitizerPatchResult go(void* userdata, uint64_t pc, void* at, uint3
   }
   uint32_t result;
   if (kSpace == Space::kGlobal)
-    CUVEIN_CALL_LEFT(CUVEIN_ASM_APART("cuvein_global_apart", "cuvein_global_left"), "cuvein_global_left");
+    CUVEIN_CALL_LEFT("global");
   else
-    CUVEIN_CALL_LEFT(CUVEIN_ASM_APART("cuvein_shared_apart", "cuvein_shared_left"), "cuvein_shared_left");
+    CUVEIN_CALL_LEFT("shared");
   return static_cast<SanitizerPatchResult>(result);
 }
 
