@@ -136,12 +136,17 @@ void Drain::wake() {
 // thread then, too. True when there is nothing to wait for any more.
 bool Drain::settle_here(const CUstream* stream, uint64_t enough) {
   const WithoutSignals held;
-  const Clock::time_point end = Clock::now() + kSpin;
+  uint64_t taken = taken_;
+  Clock::time_point end = Clock::now() + kSpin;
   while (begun_ && Clock::now() < end) {
     const std::unique_lock<std::mutex> lock(passing_, std::try_to_lock);
+    if (lock) take();
+    if (taken_ != taken) {  // as long as something comes
+      taken = taken_;
+      end = Clock::now() + kSpin;
+    }
     if (!lock) continue;  // a launch that is closed may not have been passed on yet
-    take();
-    if (taken_ >= enough || slots_->open_count(stream) == 0) return true;
+    if (taken >= enough || slots_->open_count(stream) == 0) return true;
   }
   return false;
 }

@@ -218,6 +218,7 @@ void Monitor::module_loaded(const Sanitizer_ResourceModuleData& data) {
   const std::shared_ptr<Module> module = modules_.loaded(data, always_);
   std::string reason;
   if (const auto context = contexts_.find(data.context)) context->prepare(&reason);
+  if (module->wanted) output_.module_loaded(module->code);
   if (module->wanted && !armed_for_modules_.exchange(true)) arm();
   if (!module->wanted || !config_.allocations) return;
   for (const CubinVariable& variable : module->code->cubin.variables) {

@@ -20,6 +20,7 @@ namespace {
 constexpr size_t kMostProblems = 100;
 // What waits for its file is in the journal and once more in memory.
 constexpr size_t kMostFiles = 1024;
+constexpr size_t kMostHashedAhead = 4 << 20;  // bytes
 
 // To make and write a profile takes longer than a small launch.
 unsigned writers() { return std::clamp(std::thread::hardware_concurrency() / 2, 1u, 4u); }
@@ -53,7 +54,6 @@ Output::Output(const Config& config)
     folder_ = make_process_folder(config.output, &error);
     if (folder_.empty()) problem(error);
   }
-  std::lock_guard<std::mutex> lock(mutex_);
   write_process(false);
 }
 
@@ -94,10 +94,30 @@ void Output::trace_failed() {
   if (trace_->broken()) trace_.reset();
 }
 
+namespace {
+
+// With the code's mutex.
+void hash(Code* code) {
+  if (code->sha256.empty() && !code->image.empty())
+    code->sha256 = sha256_hex(code->image.data(), code->image.size());
+}
+
+}  // namespace
+
+// Until it has been patched and launched, the hash is there. Most modules are small; of large ones a program
+// may load many that it uses nothing of.
+void Output::module_loaded(std::shared_ptr<Code> code) {
+  if (code->image.size() > kMostHashedAhead) return;
+  files_.add([code = std::move(code)] {
+    std::lock_guard<std::mutex> lock(code->mutex);
+    hash(code.get());
+  });
+}
+
 void Output::store_module(Code* code) {
   std::lock_guard<std::mutex> lock(code->mutex);
-  if (!code->sha256.empty() || code->image.empty()) return;
-  code->sha256 = sha256_hex(code->image.data(), code->image.size());
+  if (code->image.empty()) return;
+  hash(code);
   if (trace_ && !trace_->module(code->image.data(), code->image.size())) trace_failed();
   if (!folder_.empty() && modules_written_.insert(code->sha256).second) {
     const std::string path = folder_ + "/modules/" + code->sha256 + ".cubin";
@@ -280,12 +300,15 @@ void Output::write_kept(uint32_t sequence, const std::string& profile, bool inco
 }
 
 void Output::count_profile(bool incomplete) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  ++profiles_;
-  incomplete_ += incomplete;
-  changed_ = true;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    ++profiles_;
+    incomplete_ += incomplete;
+    changed_ = true;
+    if ((profiles_ & (profiles_ - 1)) != 0) return;
+  }
   // Now and then, so that a program that is killed leaves a description too.
-  if ((profiles_ & (profiles_ - 1)) == 0) write_process(false);
+  write_process(false);
 }
 
 std::string Output::profile(const Launch& launch, const Graph& graph, const std::string& engine,
@@ -332,6 +355,8 @@ void Output::write_merged() {
 }
 
 void Output::write_process(bool finished) {
+  const std::lock_guard<std::mutex> one_at_a_time(writing_);
+  std::unique_lock<std::mutex> lock(mutex_);
   written_ = std::chrono::steady_clock::now();
   changed_ = false;
   if (folder_.empty()) return;
@@ -359,9 +384,10 @@ void Output::write_process(bool finished) {
     document["host_engine"] = reasons;
   }
   {
-    std::lock_guard<std::mutex> lock(problems_mutex_);
+    std::lock_guard<std::mutex> problems_lock(problems_mutex_);
     document["problems"] = problems_;
   }
+  lock.unlock();  // nobody waits for the file
   std::string error;
   if (!write_atomically(folder_ + "/process.json", text(document), &error)) {
     problem("process.json could not be written: " + error);
@@ -369,7 +395,7 @@ void Output::write_process(bool finished) {
 }
 
 void Output::rest() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   if (trace_ && trace_dirty_) {
     trace_dirty_ = false;
     if (!trace_->flush()) trace_failed();
@@ -377,6 +403,7 @@ void Output::rest() {
   // A program that is killed leaves what was known about a second before.
   if (changed_ && std::chrono::steady_clock::now() - written_ > std::chrono::seconds(1)) {
     write_merged();
+    lock.unlock();
     write_process(false);
   }
 }
@@ -384,12 +411,13 @@ void Output::rest() {
 void Output::finish() {
   settle();
   files_.settle();
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   open_trace();
   if (trace_ && !trace_->close())
     problem("the trace file " + config_.trace + " is incomplete: " + trace_->error());
   trace_.reset();
   write_merged();
+  lock.unlock();
   write_process(true);
   journal_.reset();
 }

@@ -30,6 +30,7 @@ class Output {
   void problem(const std::string& sentence);  // recorded once
   void driver(const std::string& version);    // CUDA version of the driver
   void kernels_of(Modules* modules) { modules_ = modules; }
+  void module_loaded(std::shared_ptr<Code> code);  // a launch from it may come
 
   void begin(Launch* launch, const DeviceFacts& device);
   // Has the host engine analyse a begun launch, which for one that runs on the GPU need not be.
@@ -63,11 +64,12 @@ class Output {
   void write_kept(uint32_t sequence, const std::string& profile, bool incomplete, int kept);
   void count_profile(bool incomplete);
   void write_merged();
-  void write_process(bool finished);
+  void write_process(bool finished);  // not with the mutex
 
   const Config& config_;
   Modules* modules_ = nullptr;
-  std::mutex mutex_;  // guards all but the problems
+  std::mutex writing_;  // process.json; taken before the next
+  std::mutex mutex_;    // guards all but the problems
   std::string folder_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<TraceWriter> trace_;
