@@ -193,11 +193,11 @@ void GpuEngine::count_local_pages(const Launch& launch, const Span& code) {
 }
 
 // Pages for the allocations, `orders`: also for what barriers order there. False when there are too many.
-bool GpuEngine::know_pages(const AllocationList& list, unsigned shift, bool orders) {
-  const bool known = known_list_ == &list && known_shift_ == shift;
+bool GpuEngine::know_pages(const std::shared_ptr<const AllocationList>& list, unsigned shift, bool orders) {
+  const bool known = known_list_ == list && known_shift_ == shift;
   if (known && (known_orders_ || !orders)) return true;
   const uint64_t reach = uint64_t{1} << (gpu::kPageEntriesBits + shift);
-  for (const Allocation& allocation : list.allocations()) {
+  for (const Allocation& allocation : list->allocations()) {
     if (allocation.parent >= 0) continue;
     for (uint64_t at = allocation.address / reach * reach; at < allocation.address + allocation.size;
          at += reach) {
@@ -207,7 +207,7 @@ bool GpuEngine::know_pages(const AllocationList& list, unsigned shift, bool orde
       if (known_pages_.size() > kMostPages) return false;
     }
   }
-  known_list_ = &list;
+  known_list_ = list;
   known_shift_ = shift;
   known_orders_ = orders;  // or they would have been known already
   return true;
@@ -223,7 +223,7 @@ void GpuEngine::forget_pages() {
 bool GpuEngine::provide_pages(const Launch& launch, unsigned shift, bool orders,
                               Sanitizer_StreamHandle stream, std::string* reason) {
   added_pages_.clear();
-  if (!know_pages(*launch.allocations, shift, orders)) {
+  if (!know_pages(launch.allocations, shift, orders)) {
     *reason = kNoMemory;
     return false;
   }
@@ -400,12 +400,12 @@ std::string GpuEngine::describe(Launch* launch, uint32_t slot, Sanitizer_StreamH
   if (ranges < 0) return "memory was allocated and freed too often while launches were under way";
   std::string reason;
   if (local) count_local_pages(*launch, code);
-  bool orders = barrier_order_ && code.facts.barriers && refused_list_ != launch->allocations.get();
+  bool orders = barrier_order_ && code.facts.barriers && refused_list_ != launch->allocations;
   bool provided = provide_pages(*launch, global_shift, orders, stream, &reason);
   if (!provided && orders && reason == kNoMemory) {
     orders = false;
     forget_pages();
-    refused_list_ = launch->allocations.get();
+    refused_list_ = launch->allocations;
     provided = provide_pages(*launch, global_shift, orders, stream, &reason);
   }
   if (!provided || !provide_generation(*launch, stream, &reason)) return reason;

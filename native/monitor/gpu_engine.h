@@ -99,7 +99,7 @@ class GpuEngine {
   uint32_t find_place(const Launch& launch, uint32_t slot) const;
   bool allocate(uint64_t bytes, void** memory, bool zero, Sanitizer_StreamHandle stream);
   const Span& span(const Launch& launch);
-  bool know_pages(const AllocationList& list, unsigned shift, bool orders);
+  bool know_pages(const std::shared_ptr<const AllocationList>& list, unsigned shift, bool orders);
   void forget_pages();
   bool provide_pages(const Launch& launch, unsigned shift, bool orders, Sanitizer_StreamHandle stream,
                      std::string* reason);
@@ -135,10 +135,11 @@ class GpuEngine {
   std::set<uint64_t> known_pages_;  // keys that launches so far may have taken pages for
   std::set<std::pair<const Entry*, uint64_t>> known_stacks_;  // whose pages are counted, for so many threads
   uint64_t local_pages_ = 0;                                  // for local memory of launches so far
-  const AllocationList* known_list_ = nullptr;                // whose pages are among them, for a unit
+  // Held, since another list may come to lie where one was.
+  std::shared_ptr<const AllocationList> known_list_;  // whose pages are among them, for a unit
   unsigned known_shift_ = 0;
-  const AllocationList* refused_list_ = nullptr;  // for which they were too many with those of order
-  bool known_orders_ = false;                     // with those of what barriers order
+  std::shared_ptr<const AllocationList> refused_list_;  // for which they were too many with those of order
+  bool known_orders_ = false;                           // with those of what barriers order
   std::vector<uint64_t> added_pages_;  // of those, the ones that the last launch was the first to need
   uint32_t generation_ = 0;
   CUstream cleared_on_ = nullptr;  // where memory was last prepared
