@@ -140,6 +140,7 @@ int main(int argc, char** argv) {
   drain.start(facts, 0);
   const std::shared_ptr<const Entry> entry = make_entry();
   const std::shared_ptr<const AllocationList> allocations = make_allocations(mode == "many" ? 300 : 0);
+  output.module_loaded(entry->code);
   auto module = std::make_shared<Module>();
   std::chrono::nanoseconds waited{0};
   for (uint32_t sequence = 1; sequence <= launches; ++sequence) {

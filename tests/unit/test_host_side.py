@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -69,6 +70,8 @@ def profiles(process: Path) -> dict[str, str]:
 def expected(program: list[str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     process = run(program, tmp_path_factory.mktemp("whole") / "out", "finish")
     assert not (process / "journal").exists()
+    module = hashlib.sha256(b"cubin").hexdigest()
+    assert (process / "modules" / f"{module}.cubin").read_bytes() == b"cubin"
     summary = read_process(process)
     assert summary.finished
     assert (summary.profiles, summary.incomplete) == (LAUNCHES, LAUNCHES // 7)
@@ -76,6 +79,7 @@ def expected(program: list[str], tmp_path_factory: pytest.TempPathFactory) -> di
         profile = read(file)
         assert profile.engine == "gpu"
         assert len(profile.nodes) == 12
+        assert profile.launch.kernel.module == module
         assert (profile.incomplete is not None) == (profile.launch.sequence % 7 == 0)
     return profiles(process)
 
