@@ -65,11 +65,7 @@ template <Space kSpace>
 CUVEIN_FAST uint32_t go_on(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
   const uint32_t active = cuvein::gpu::active_lanes();
   if ((left & 3) == 0) return start<kSpace>(data, rest, where, left >> 2, active);
-  if (left == static_cast<uint32_t>(cuvein::gpu::Left::kScattered) &&
-      cuvein::gpu::together(active, (rest & cuvein::gpu::kUncounted) != 0))
-    cuvein::gpu::count_rest(data, rest, active);
-  else
-    cuvein::gpu::finish_usual<kSpace>(data, rest, active, static_cast<cuvein::gpu::Left>(left));
+  cuvein::gpu::finish_rest<kSpace>(data, rest, active, static_cast<cuvein::gpu::Left>(left));
   return SANITIZER_PATCH_SUCCESS;
 }
 
@@ -77,122 +73,105 @@ CUVEIN_FAST uint32_t go_on(uint64_t data, uint64_t rest, uint32_t where, uint32_
 
 // Called by name, see below.
 #define CUVEIN_STEP extern "C" __device__ __noinline__
-// An access of lanes that lie anywhere, as far as it goes without a call: that needs less of the stack. The
-// site is returned too, so that the caller need not keep it.
-struct CuveinApart {
-  uint64_t site;
-  uint64_t rest;  // 0: nothing is left
-};
-namespace {
-template <Space kSpace>
-CUVEIN_FAST CuveinApart analyse_whole(uint64_t site, uint64_t rest) {
-  using namespace cuvein::gpu;  // NOLINT: its functions only
-  return {site,
-          has_own_units<kSpace>(site) ? analyse_apart<kSpace, true>(site, rest, ~0u) : rest | kElsewhere};
-}
-}  // namespace
-CUVEIN_STEP CuveinApart cuvein_global_apart(uint64_t site, uint64_t rest) {
-  return analyse_whole<Space::kGlobal>(site, rest);
-}
-CUVEIN_STEP CuveinApart cuvein_shared_apart(uint64_t site, uint64_t rest) {
-  return analyse_whole<Space::kShared>(site, rest);
-}
-
-// The same for an access of a part of the warp, from its beginning. What go_on() needs, or Left::kNothing.
-struct CuveinPart {
+// What is left of an access of the whole warp by the short way, and an access of a part of a warp from its
+// beginning, as far as that goes without a call: it needs less of the stack. They return what go_on() needs,
+// so that their caller need not keep it, or Left::kNothing.
+struct CuveinRest {
   uint64_t data, rest;
   uint32_t where, left;
 };
 namespace {
+template <Space kSpace, cuvein::gpu::Left kLeft>
+CUVEIN_FAST CuveinRest analyse_whole(uint64_t site, uint64_t rest) {
+  const cuvein::gpu::Left now = cuvein::gpu::go_further<kSpace, true>(site, ~0u, &rest, kLeft);
+  return {site, rest, 0, static_cast<uint32_t>(now)};
+}
 template <Space kSpace>
-CUVEIN_FAST CuveinPart analyse_part(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
+CUVEIN_FAST CuveinRest analyse_part(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
   using namespace cuvein::gpu;  // NOLINT: its functions only
   const uint32_t active = active_lanes();
   uint32_t shifts, page;
   if (find_site<kSpace, false>(&data, active, where, rest, &shifts, &page)) {
-    left = static_cast<uint32_t>(
-        analyse_usual<kSpace, false>(data, active, static_cast<uint32_t>(rest), shifts, page, &rest));
-    if (left == static_cast<uint32_t>(Left::kScattered)) {
-      rest =
-          has_own_units<kSpace>(data) ? analyse_apart<kSpace, false>(data, rest, active) : rest | kElsewhere;
-      if (rest == 0) left = static_cast<uint32_t>(Left::kNothing);
-    }
+    const Left known =
+        analyse_usual<kSpace, false>(data, active, static_cast<uint32_t>(rest), shifts, page, &rest);
+    left = static_cast<uint32_t>(go_further<kSpace, false>(data, active, &rest, known));
   }
   return {data, rest, where, left};
 }
 }  // namespace
-CUVEIN_STEP CuveinPart cuvein_global_part(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
-  return analyse_part<Space::kGlobal>(data, rest, where, left);
-}
-CUVEIN_STEP CuveinPart cuvein_shared_part(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
-  return analyse_part<Space::kShared>(data, rest, where, left);
-}
-CUVEIN_STEP uint32_t cuvein_global_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
-  return go_on<Space::kGlobal>(data, rest, where, left);
-}
-CUVEIN_STEP uint32_t cuvein_shared_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
-  return go_on<Space::kShared>(data, rest, where, left);
-}
+#define CUVEIN_STEPS(name, space)                                                                            \
+  CUVEIN_STEP CuveinRest cuvein_##name##_apart(uint64_t site, uint64_t rest) {                               \
+    return analyse_whole<space, cuvein::gpu::Left::kScattered>(site, rest);                                  \
+  }                                                                                                          \
+  CUVEIN_STEP CuveinRest cuvein_##name##_counts(uint64_t site, uint64_t rest) {                              \
+    return analyse_whole<space, cuvein::gpu::Left::kCounts>(site, rest);                                     \
+  }                                                                                                          \
+  CUVEIN_STEP CuveinRest cuvein_##name##_part(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) { \
+    return analyse_part<space>(data, rest, where, left);                                                     \
+  }                                                                                                          \
+  CUVEIN_STEP uint32_t cuvein_##name##_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {   \
+    return go_on<space>(data, rest, where, left);                                                            \
+  }
+CUVEIN_STEPS(global, Space::kGlobal)
+CUVEIN_STEPS(shared, Space::kShared)
 
 namespace {
 
 // Calls that all lanes make or none, of the functions of a space.
-#define CUVEIN_ASM_GIVE(data, rest) \
-  "st.param.b64 [data], " data      \
-  ";\n\t"                           \
-  "st.param.b64 [rest], " rest ";\n\t"
-#define CUVEIN_ASM_GIVE_MORE(where, left) \
-  "st.param.b32 [where], " where          \
-  ";\n\t"                                 \
+#define CUVEIN_ASM_MORE ", where, left"
+#define CUVEIN_ASM_GIVE(data, rest, where, left) \
+  "st.param.b64 [data], " data                   \
+  ";\n\t"                                        \
+  "st.param.b64 [rest], " rest                   \
+  ";\n\t"                                        \
+  "st.param.b32 [where], " where                 \
+  ";\n\t"                                        \
   "st.param.b32 [left], " left ";\n\t"
 #define CUVEIN_ASM_LEFT(space)            \
   "call.uni (result), cuvein_" space      \
   "_left, (data, rest, where, left);\n\t" \
   "ld.param.b32 %0, [result];\n\t"        \
   "bra.uni DONE;\n\t"
+#define CUVEIN_ASM_STEP(space, step, more)                    \
+  CUVEIN_ASM_GIVE("%1", "%2", "%3", "%4")                     \
+  "call.uni (after), cuvein_" space step ", (data, rest" more \
+  ");\n\t"                                                    \
+  "ld.param.b64 at, [after];\n\t"                             \
+  "ld.param.b64 what, [after + 8];\n\t"                       \
+  "ld.param.b32 here, [after + 16];\n\t"                      \
+  "ld.param.b32 now, [after + 20];\n\t"                       \
+  "setp.eq.u32 is, now, %5;\n\t"                              \
+  "@is bra.uni NONE;\n\t" CUVEIN_ASM_GIVE("at", "what", "here", "now") CUVEIN_ASM_LEFT(space)
 #define CUVEIN_CALL_LEFT(space) \
-  asm volatile(                                                                                              \
-      "{\n\t"                                                                                                \
-      ".reg .pred is;\n\t"                                                                                   \
-      ".reg .b32 here, now;\n\t"                                                                             \
-      ".reg .b64 what, at;\n\t"                                                                              \
-      ".param .b64 data;\n\t"                                                                                \
-      ".param .b64 rest;\n\t"                                                                                \
-      ".param .b32 where;\n\t"                                                                               \
-      ".param .b32 left;\n\t"                                                                                \
-      ".param .b32 result;\n\t"                                                                              \
-      ".param .align 8 .b8 apart[16];\n\t"                                                                   \
-      ".param .align 8 .b8 part[24];\n\t"                                                                    \
-      "setp.eq.u32 is, %4, %5;\n\t"                                                                          \
-      "@is bra.uni NONE;\n\t"                                                                                \
-      "setp.ne.u32 is, %4, %6;\n\t"                                                                          \
-      "@is bra.uni OTHER;\n\t" CUVEIN_ASM_GIVE("%1", "%2")                                                   \
-      "call.uni (apart), cuvein_" space "_apart, (data, rest);\n\t"                                          \
-      "ld.param.b64 at, [apart];\n\t"                                                                        \
-      "ld.param.b64 what, [apart + 8];\n\t"                                                                  \
-      "setp.eq.u64 is, what, 0;\n\t"                                                                         \
-      "@is bra.uni NONE;\n\t" CUVEIN_ASM_GIVE("at", "what") CUVEIN_ASM_GIVE_MORE("0", "%6")                  \
-      CUVEIN_ASM_LEFT(space)                                                                                 \
-      "OTHER:\n\t"                                                                                           \
-      "activemask.b32 here;\n\t"                                                                             \
-      "setp.eq.u32 is, here, -1;\n\t"                                                                        \
-      "@is bra.uni WHOLE;\n\t" CUVEIN_ASM_GIVE("%1", "%2") CUVEIN_ASM_GIVE_MORE("%3", "%4")                  \
-      "call.uni (part), cuvein_" space "_part, (data, rest, where, left);\n\t"                               \
-      "ld.param.b64 at, [part];\n\t"                                                                         \
-      "ld.param.b64 what, [part + 8];\n\t"                                                                   \
-      "ld.param.b32 here, [part + 16];\n\t"                                                                  \
-      "ld.param.b32 now, [part + 20];\n\t"                                                                   \
-      "setp.eq.u32 is, now, %5;\n\t"                                                                         \
-      "@is bra.uni NONE;\n\t" CUVEIN_ASM_GIVE("at", "what") CUVEIN_ASM_GIVE_MORE("here", "now")              \
-      CUVEIN_ASM_LEFT(space)                                                                                 \
-      "WHOLE:\n\t" CUVEIN_ASM_GIVE("%1", "%2") CUVEIN_ASM_GIVE_MORE("%3", "%4") CUVEIN_ASM_LEFT(space)       \
-      "NONE:\n\t"                                                                                            \
-      "mov.u32 %0, 0;\n\t"                                                                                   \
-      "DONE:\n\t"                                                                                            \
-      "}"                                                                                                    \
-      : "=&r"(result)                                                                                        \
-      : "l"(data), "l"(rest), "r"(where), "r"(left), "n"(static_cast<uint32_t>(Left::kNothing)),             \
-        "n"(static_cast<uint32_t>(Left::kScattered))                                                         \
+  asm volatile(                                                                                 \
+      "{\n\t"                                                                                   \
+      ".reg .pred is;\n\t"                                                                      \
+      ".reg .b32 here, now;\n\t"                                                                \
+      ".reg .b64 what, at;\n\t"                                                                 \
+      ".param .b64 data;\n\t"                                                                   \
+      ".param .b64 rest;\n\t"                                                                   \
+      ".param .b32 where;\n\t"                                                                  \
+      ".param .b32 left;\n\t"                                                                   \
+      ".param .b32 result;\n\t"                                                                 \
+      ".param .align 8 .b8 after[24];\n\t"                                                      \
+      "setp.eq.u32 is, %4, %5;\n\t"                                                             \
+      "@is bra.uni NONE;\n\t"                                                                   \
+      "setp.ne.u32 is, %4, %6;\n\t"                                                             \
+      "@is bra.uni COUNTS;\n\t" CUVEIN_ASM_STEP(space, "_apart", "")                            \
+      "COUNTS:\n\t"                                                                             \
+      "setp.ne.u32 is, %4, %7;\n\t"                                                             \
+      "@is bra.uni ALL;\n\t" CUVEIN_ASM_STEP(space, "_counts", "")                              \
+      "ALL:\n\t"                                                                                \
+      "activemask.b32 here;\n\t"                                                                \
+      "setp.eq.u32 is, here, -1;\n\t"                                                           \
+      "@is bra.uni FIRST;\n\t" CUVEIN_ASM_STEP(space, "_part", CUVEIN_ASM_MORE)                                  \
+      "FIRST:\n\t" CUVEIN_ASM_GIVE("%1", "%2", "%3", "%4") CUVEIN_ASM_LEFT(space)               \
+      "NONE:\n\t"                                                                               \
+      "mov.u32 %0, 0;\n\t"                                                                      \
+      "DONE:\n\t"                                                                               \
+      "}"                                                                                       \
+      : "=&r"(result)                                                                           \
+      : "l"(data), "l"(rest), "r"(where), "r"(left), "n"(static_cast<uint32_t>(Left::kNothing)), "n"(static_cast<uint32_t>(Left::kScattered)), "n"(static_cast<uint32_t>(Left::kCounts)) \
       : "memory")
 
 template <Space kSpace>

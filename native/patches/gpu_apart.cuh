@@ -116,15 +116,18 @@ CUVEIN_FAST Apart spread_words(uint64_t site, uint32_t active, uint32_t low) {
   return apart;
 }
 
-// What is left of an access: to count it, or all of it.
-constexpr uint64_t kUncounted = uint64_t{1} << 63, kElsewhere = uint64_t{1} << 62;
+// Of what is left of an access: it is to be counted only.
+constexpr uint64_t kUncounted = uint64_t{1} << 63;
+
+// What an access came out as: the edge of this lane, and what all did as in the key of a node.
+struct Result {
+  uint32_t edge, facts;
+};
 
 // An access like a usual one, of lanes that lie anywhere, each of which accesses one unit. `where`: the lower
 // half of the address, above it the page of global memory.
-// What is left of it: nothing, or kUncounted and to count_first() the facts and the edge.
 template <Space kSpace, bool kWhole>
-CUVEIN_FAST uint64_t analyse_apart(uint64_t site, uint64_t where, uint32_t lanes) {
-  uint32_t active = kWhole ? ~0u : lanes;
+CUVEIN_FAST Result analyse_apart(uint64_t site, uint64_t where, uint32_t active) {
   const uint32_t low = static_cast<uint32_t>(where);
   const Apart apart = kSpace == Space::kGlobal ? spread_units<kWhole>(site, active, low)
                                                : spread_words<kWhole>(site, active, low);
@@ -147,18 +150,8 @@ CUVEIN_FAST uint64_t analyse_apart(uint64_t site, uint64_t where, uint32_t lanes
   } else {
     edge = edge_of_others(site);
   }
-  again_lanes<kWhole>(&active), again(&site);
   __syncwarp(active);
-  return count_ways<kWhole>(site, active, edge, facts) ? 0 : kUncounted | wide(edge, facts);
-}
-CUVEIN_FAST void count_rest(uint64_t site, uint64_t rest, uint32_t active) {
-  count_first(data_of_site(site), active, site_number(site), static_cast<uint32_t>(rest),
-              static_cast<uint32_t>(rest >> 32) & (kOfFacts - 1));
-}
-template <Space kSpace>
-CUVEIN_SLOW void analyse_apart_lanes(uint64_t site, uint64_t where, uint32_t active) {
-  const uint64_t rest = analyse_apart<kSpace, false>(site, where, active);
-  if (__ballot_sync(active, rest != 0) != 0) count_rest(site, rest, active);
+  return {edge, facts};
 }
 
 // Whether a lane's access is one unit, in a launch without clusters and copies; in shared memory no more than
@@ -169,9 +162,60 @@ CUVEIN_FAST bool has_own_units(uint64_t site) {
   return ((shifts & (1u << 31 | 7 << 3)) == 0) & (kSpace == Space::kGlobal || (shifts & 7) <= 2);
 }
 
-// What is left of a usual access, see analyse_usual().
+// What a usual access came out as for which its site has no way left, or whose lanes came out differently.
+// False: that is not for here.
+template <Space kSpace, bool kWhole>
+CUVEIN_FAST bool result_of(uint64_t site, uint32_t lanes, uint64_t outcome, Result* result) {
+  uint32_t active = kWhole ? ~0u : lanes;
+  const uint32_t facts = static_cast<uint32_t>(outcome) & ((1u << kEdgeShift) - 1);
+  uint32_t edge = static_cast<uint32_t>(outcome >> kEdgeShift & kEdgeMask);
+  const bool one = ((facts >> kAddressesShift ^ facts) & 31) != 0;
+  // Of one place, as many lanes compared as it has units.
+  const uint32_t number = one ? lane_of_warp() - first_of(active) : 0;
+  const uint32_t of_first = __shfl_sync(active, edge, first_of(active));
+  again_lanes<kWhole>(&active), again(&site);
+  const bool idle = number >> (word<kSitesOffset + 4>(site) >> 3 & 7) != 0;
+  if (together(active, idle | (edge == of_first))) {
+    // Ways of the site are taken in turn.
+    const bool taken =
+        word<kSitesOffset + 32 + kSiteWays * 8 - 4>(site) >> (kTagShift - 32) == tag_at_site(site);
+    if (!together(active, taken)) return false;
+  } else if (one) {
+    return false;
+  }
+  if (number != 0) edge = edge_of_others(site);
+  *result = {edge, facts_at_site(site, facts, kSpace == Space::kGlobal)};
+  return true;
+}
+
+// What is left of a usual access, see analyse_usual(), as far as it goes without a call; and what then.
+template <Space kSpace, bool kWhole>
+CUVEIN_FAST Left go_further(uint64_t site, uint32_t lanes, uint64_t* rest, Left left) {
+  uint32_t active = kWhole ? ~0u : lanes;
+  Result result;
+  if (left == Left::kScattered && has_own_units<kSpace>(site))
+    result = analyse_apart<kSpace, kWhole>(site, *rest, active);
+  else if (left != Left::kCounts || !result_of<kSpace, kWhole>(site, active, *rest, &result))
+    return left;
+  again_lanes<kWhole>(&active), again(&site);
+  const bool counted = count_ways<kWhole>(site, active, result.edge, result.facts);
+  *rest = counted ? 0 : kUncounted | wide(result.edge, result.facts);  // what was there need not be kept
+  return counted ? Left::kNothing : Left::kScattered;
+}
+struct Further {
+  uint64_t rest;
+  Left left;
+};
 template <Space kSpace>
-CUVEIN_FAST void finish_usual(uint64_t address_of_site, uint64_t rest, uint32_t active, Left left) {
+CUVEIN_SLOW Further go_further_slow(uint64_t site, uint64_t rest, uint32_t active, uint32_t left) {
+  const Left now = go_further<kSpace, false>(site, active, &rest, static_cast<Left>(left));
+  return {rest, now};
+}
+
+// What is left after that.
+template <Space kSpace>
+CUVEIN_FAST void finish_rest(uint64_t address_of_site, uint64_t rest, uint32_t active, Left left) {
+  constexpr bool kGlobal = kSpace == Space::kGlobal;
   const uint64_t data = data_of_site(address_of_site);
   const uint32_t site = site_number(address_of_site);
   if (left == Left::kCounts) {
@@ -179,20 +223,25 @@ CUVEIN_FAST void finish_usual(uint64_t address_of_site, uint64_t rest, uint32_t 
     const uint32_t facts = static_cast<uint32_t>(rest);
     const bool one = ((facts >> kAddressesShift ^ facts) & 31) != 0;
     const uint32_t units = 1u << (word<kSitesOffset + 4>(address_of_site) >> 3 & 7);
-    count_apart(data, active, site, rest, one ? ((1u << units) - 1) << first_of(active) : active,
-                kSpace == Space::kGlobal);
-    return;
+    count_apart(data, active, site, rest, one ? ((1u << units) - 1) << first_of(active) : active, kGlobal);
+  } else if (together(active, (rest & kUncounted) != 0)) {
+    count_first(data, active, site, static_cast<uint32_t>(rest),
+                static_cast<uint32_t>(rest >> 32) & (kOfFacts - 1));
+  } else {
+    uint64_t address = static_cast<uint32_t>(rest);
+    if (kGlobal) {
+      const Pair first = pair<kSitesOffset + 24>(address_of_site);
+      address = wide(first.x, first.y) + (static_cast<uint32_t>(rest) - first.x);
+    }
+    analyse_scattered(data, address, active, site, kGlobal);
   }
-  if (has_own_units<kSpace>(address_of_site)) {
-    analyse_apart_lanes<kSpace>(address_of_site, rest, active);
-    return;
-  }
-  uint64_t address = static_cast<uint32_t>(rest);
-  if (kSpace == Space::kGlobal) {
-    const Pair first = pair<kSitesOffset + 24>(address_of_site);
-    address = wide(first.x, first.y) + (static_cast<uint32_t>(rest) - first.x);
-  }
-  analyse_scattered(data, address, active, site, kSpace == Space::kGlobal);
+}
+
+// All that is left of a usual access.
+template <Space kSpace>
+CUVEIN_FAST void finish_usual(uint64_t site, uint64_t rest, uint32_t active, Left left) {
+  const Further further = go_further_slow<kSpace>(site, rest, active, static_cast<uint32_t>(left));
+  if (further.left != Left::kNothing) finish_rest<kSpace>(site, further.rest, active, further.left);
 }
 
 }  // namespace gpu
