@@ -16,6 +16,8 @@ together and needs nothing else.
 from __future__ import annotations
 
 import argparse
+import atexit
+import functools
 import json
 import math
 import shutil
@@ -248,30 +250,39 @@ def run_once(subject: Subject, way: str, limit: float) -> tuple[float, dict[str,
         When the program or cuvein does not end well, or not in time.
     """
     options = WAYS[way]
-    folder = Path(tempfile.mkdtemp(prefix="cuvein-overhead-"))
+    folder = Path(tempfile.mkdtemp(dir=_place()))
+    start = time.perf_counter()
     try:
-        start = time.perf_counter()
-        try:
-            if options is None or way == "empty":
-                variables = floor.variables(folder) if way == "empty" else None
-                outcome = session.execute(subject.command, limit, variables, cwd=subject.folder)
-                taken = time.perf_counter() - start
-                profiled = None
-            else:
-                profiled = session.profile(
-                    folder / "profiles", subject.command, *options, timeout=limit, cwd=subject.folder
-                )
-                taken = time.perf_counter() - start
-                outcome = profiled.outcome
-        except TimeoutError:
-            raise RunError(f"more than {limit:g} s") from None
-        good = NOTHING_PROFILED if way == "unselected" else 0
-        if outcome.status != good:
-            said = outcome.stderr.decode(errors="replace").strip().splitlines()
-            raise RunError(f"status {outcome.status}: {said[-1] if said else 'it said nothing'}")
-        return taken, _seen(profiled) if profiled else {}
-    finally:
-        shutil.rmtree(folder)
+        if options is None or way == "empty":
+            variables = floor.variables(folder) if way == "empty" else None
+            outcome = session.execute(subject.command, limit, variables, cwd=subject.folder)
+            taken = time.perf_counter() - start
+            profiled = None
+        else:
+            profiled = session.profile(
+                folder / "profiles", subject.command, *options, timeout=limit, cwd=subject.folder
+            )
+            taken = time.perf_counter() - start
+            outcome = profiled.outcome
+    except TimeoutError:
+        raise RunError(f"more than {limit:g} s") from None
+    good = NOTHING_PROFILED if way == "unselected" else 0
+    if outcome.status != good:
+        said = outcome.stderr.decode(errors="replace").strip().splitlines()
+        raise RunError(f"status {outcome.status}: {said[-1] if said else 'it said nothing'}")
+    return taken, _seen(profiled) if profiled else {}
+
+
+@functools.cache
+def _place() -> Path:
+    """Where runs leave their profiles until the end.
+
+    ext4 looks past the inodes that were deleted in the last minutes for each new file, so what is deleted
+    after one run takes time from the next.
+    """
+    folder = tempfile.mkdtemp(prefix="cuvein-overhead-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def _seen(profiled: session.Session) -> dict[str, Any]:
