@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "profile/write.h"
@@ -25,8 +26,8 @@ struct Journal::Entry {
 namespace {
 
 constexpr char kMagic[] = "cuvein journal 2";
-constexpr uint32_t kEntries = 512;
-constexpr uint64_t kDataOffset = 16384;
+constexpr int kEntries = 1024;
+constexpr uint64_t kDataOffset = 32768;
 constexpr uint64_t kSize = uint64_t{4} << 20;
 
 }  // namespace
@@ -48,9 +49,12 @@ std::unique_ptr<Journal> Journal::create(const std::string& path) {
   auto* head = static_cast<Head*>(memory);
   head->entries = kEntries;
   std::memcpy(head->magic, kMagic, sizeof head->magic);
-  std::unique_ptr<Journal> journal(new Journal(path, static_cast<char*>(memory)));
-  journal->next_ = kDataOffset;
-  return journal;
+  return std::unique_ptr<Journal>(new Journal(path, static_cast<char*>(memory)));
+}
+
+Journal::Journal(std::string path, char* memory)
+    : path_(std::move(path)), memory_(memory), next_(kDataOffset) {
+  for (int number = kEntries; number > 0;) free_.push_back(--number);
 }
 
 Journal::~Journal() {
@@ -66,11 +70,10 @@ Journal::Entry* Journal::entry(int number) const {
 bool Journal::find_room(uint64_t bytes, uint64_t* offset) const {
   for (const uint64_t from : {next_, kDataOffset}) {
     uint64_t start = from;
-    for (auto used = taken_.begin(); used != taken_.end(); ++used) {
-      if (used->first + used->second <= start) continue;
-      if (used->first >= start + bytes) break;
-      start = used->first + used->second;
-    }
+    auto used = taken_.upper_bound(start);
+    if (used != taken_.begin()) --used;
+    for (; used != taken_.end() && used->first < start + bytes; ++used)
+      start = std::max(start, used->first + used->second);
     if (start + bytes > kSize) continue;
     *offset = start;
     return true;
@@ -80,11 +83,12 @@ bool Journal::find_room(uint64_t bytes, uint64_t* offset) const {
 
 int Journal::keep(Kind kind, uint32_t sequence, const std::string& content) {
   uint64_t offset = 0;
-  int number = 0;
+  int number;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    while (number < static_cast<int>(kEntries) && entry(number)->bytes != 0) ++number;
-    if (number == static_cast<int>(kEntries) || !find_room(content.size(), &offset)) return -1;
+    if (free_.empty() || !find_room(content.size(), &offset)) return -1;
+    number = free_.back();
+    free_.pop_back();
     taken_[offset] = content.size();
     next_ = offset + content.size();
     entry(number)->bytes = content.size();
@@ -101,6 +105,7 @@ void Journal::drop(int number) {
   __atomic_store_n(&entry(number)->whole, 0u, __ATOMIC_RELEASE);
   taken_.erase(entry(number)->offset);
   entry(number)->bytes = 0;
+  free_.push_back(number);
 }
 
 }  // namespace cuvein

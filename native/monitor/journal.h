@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace cuvein {
 
@@ -35,7 +36,7 @@ class Journal {
   struct Head;
   struct Entry;
 
-  Journal(std::string path, char* memory) : path_(std::move(path)), memory_(memory) {}
+  Journal(std::string path, char* memory);
   Entry* entry(int number) const;
   bool find_room(uint64_t bytes, uint64_t* offset) const;
 
@@ -43,7 +44,8 @@ class Journal {
   char* const memory_;
   std::mutex mutex_;                    // guards what follows
   std::map<uint64_t, uint64_t> taken_;  // bytes by offset
-  uint64_t next_ = 0;                   // where there was room last
+  uint64_t next_;                       // where there was room last
+  std::vector<int> free_;               // numbers
 };
 
 }  // namespace cuvein

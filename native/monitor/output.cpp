@@ -300,15 +300,11 @@ void Output::write_kept(uint32_t sequence, const std::string& profile, bool inco
 }
 
 void Output::count_profile(bool incomplete) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    ++profiles_;
-    incomplete_ += incomplete;
-    changed_ = true;
-    if ((profiles_ & (profiles_ - 1)) != 0) return;
-  }
+  incomplete_ += incomplete;
+  const uint64_t profiles = ++profiles_;
+  changed_ = true;
   // Now and then, so that a program that is killed leaves a description too.
-  write_process(false);
+  if ((profiles & (profiles - 1)) == 0) write_process(false);
 }
 
 std::string Output::profile(const Launch& launch, const Graph& graph, const std::string& engine,
@@ -374,8 +370,8 @@ void Output::write_process(bool finished) {
                              {"process", process_json(config_.sanitizer_version, driver_)},
                              {"finished", finished},
                              {"kernels_seen", kernels},
-                             {"profiles", profiles_},
-                             {"incomplete", incomplete_},
+                             {"profiles", profiles_.load()},
+                             {"incomplete", incomplete_.load()},
                              {"trace", traced_ ? nlohmann::json(config_.trace) : nlohmann::json()}};
   if (config_.gpu) {
     nlohmann::json reasons = nlohmann::json::array();

@@ -79,10 +79,9 @@ class Output {
   std::string driver_;
   ProcessParts process_;  // empty: not made yet
   std::set<std::string> modules_written_;
-  std::string damage_;                            // why records since were not analysed
-  std::map<std::string, uint64_t> host_reasons_;  // why launches were not analysed on the GPU
-  uint64_t profiles_ = 0;
-  uint64_t incomplete_ = 0;  // of these
+  std::string damage_;                                 // why records since were not analysed
+  std::map<std::string, uint64_t> host_reasons_;       // why launches were not analysed on the GPU
+  std::atomic<uint64_t> profiles_{0}, incomplete_{0};  // of these; without the mutex
   Merging merging_;
   std::set<uint32_t> merged_written_;  // sequence numbers
   std::chrono::steady_clock::time_point written_;

@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
     if (number >= 0) numbers.push_back(number);
   }
   // It is filled from somewhere on, so a piece at each end may be too small.
-  if (numbers.size() + 1 < ((size_t{4} << 20) - 16384) / 30000) return fail("room was lost");
+  if (numbers.size() + 1 < ((size_t{4} << 20) - 32768) / 30000) return fail("room was lost");
   for (const int number : numbers) journal->drop(number);
   journal.reset();
   struct stat status;
