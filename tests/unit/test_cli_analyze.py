@@ -136,7 +136,9 @@ def test_what_is_no_trace_is_123(tmp_path: Path, command: list[str], content: by
 
 
 def test_folder_in_place_of_a_trace_is_123(tmp_path: Path) -> None:
-    assert cuvein(tmp_path, "analyze", tmp_path).returncode == 123
+    done = cuvein(tmp_path, "analyze", tmp_path)
+    assert done.returncode == 123
+    assert f"profiles in it are read by: cuvein report {tmp_path}\n" in done.stderr
 
 
 def test_launch_that_was_recorded_incomplete_is_121(tmp_path: Path) -> None:

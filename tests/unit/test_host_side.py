@@ -133,6 +133,20 @@ def test_counts_that_make_no_sense_are_refused(program: list[str], tmp_path: Pat
             native.counted_profile(bytes(damaged))
 
 
+def test_a_run_that_finds_no_room_says_how_to_go_on(program: list[str], tmp_path: Path) -> None:
+    process = run(program, tmp_path / "out", "full")
+    code = (
+        "import resource, sys; from pathlib import Path; from cuvein.collect import outcome;"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); print(outcome.read(Path(sys.argv[1])).unreadable)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "out"], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert f"What has no file yet is in {process / 'journal'}" in done.stdout
+    assert f"this does it: cuvein report {tmp_path / 'out'}" in done.stdout
+    assert (process / "journal").exists()
+
+
 def test_report_takes_what_was_left(program: list[str], tmp_path: Path) -> None:
     process = run(program, tmp_path / "out", "full")
     left = LAUNCHES - len(list(process.glob("launch-*.json")))

@@ -110,7 +110,10 @@ def read(output: Path) -> Outcome:
         try:
             recover(file.parent, summary)
         except ProfileWriteError as error:
-            unreadable.append(f"{error} Until then the rest is in {file.parent / journal.FILE}")
+            unreadable.append(
+                f"{error} What has no file yet is in {file.parent / journal.FILE}; "
+                f"once it can be written, this does it: cuvein report {output}"
+            )
         profiles = sorted(file.parent.glob("launch-*.json"))
         # Thousands of profiles take a while to read, so the monitor's word counts where it has the last one.
         whole = summary.finished and summary.incomplete == 0 and len(profiles) == summary.profiles

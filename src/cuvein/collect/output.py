@@ -135,7 +135,12 @@ def check_input(file: Path) -> None:
         It is missing, a folder, or may not be read.
     """
     try:
-        if file.exists() and not file.is_file() and not file.is_dir():
+        if file.is_dir():
+            raise CuveinError(
+                Status.UNREADABLE_INPUT,
+                f"cannot read {file}: it is a folder; profiles in it are read by: cuvein report {file}",
+            )
+        if file.exists() and not file.is_file():
             # Opening a pipe might never return.
             raise CuveinError(Status.UNREADABLE_INPUT, f"cannot read {file}: it is not a regular file")
         with file.open("rb"):
