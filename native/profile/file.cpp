@@ -53,7 +53,8 @@ bool write_atomically(const std::string& path, const std::string& content, std::
   const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
   // No fsync here and below: it costs milliseconds a launch, and what is promised is safety from a killed
   // program, not from a power cut.
-  if (write_and_name(folder, path, content)) return true;
+  // What is there already can only be replaced.
+  if (::access(path.c_str(), F_OK) != 0 && write_and_name(folder, path, content)) return true;
 
   // In the same folder, since only within a file system is renaming one step; hidden, so that nobody reads
   // it.
