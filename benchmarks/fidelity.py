@@ -3,12 +3,12 @@
     python benchmarks/fidelity.py [--sources FOLDER] [--output FILE] [--raw FILE] [WHAT ...]
     python benchmarks/fidelity.py --again FILE...
 
-
 Each program runs under ``cuvein run``, once with each engine, and under Nsight Compute, with the same input.
 Launch by launch, the sums over cuvein's profile are compared with the hardware's counters (``counts.py`` has
 which is which). WHAT is a group or one program of it (``examples``, ``rodinia/bfs``); default: all. Needs an
 NVIDIA GPU, nvcc, ncu and cuvein. Differences are listed; the exit status is 1 when something could not be
-compared. ``--raw`` keeps what was counted, ``--again`` compares it once more and needs nothing else.
+compared. ``--raw`` keeps what was counted, ``--again`` compares it once more and needs nothing else; of
+results, which it takes too, the rows stand as they are.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def main() -> int:
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="compare what --raw kept, of several runs together",
+        help="compare what --raw kept, of several runs together; of a program the last has the word",
     )
     options = parser.parse_args()
     output = options.output or (None if options.what else RESULTS)
@@ -290,6 +290,12 @@ def compare(program: Raw) -> list[Kernel]:
     return list(kernels.values())
 
 
+def kernel_of(row: Raw) -> Kernel:
+    """Read a kernel from a result."""
+    quantities = {name: Quantity(**quantity) for name, quantity in row["quantities"].items()}
+    return Kernel(**{**row, "quantities": quantities})
+
+
 def judge(raw: Raw, output: Path | None) -> int:
     """Compare, print, write; return the exit status."""
     compared: dict[str, list[Kernel]] = {}
@@ -298,7 +304,9 @@ def judge(raw: Raw, output: Path | None) -> int:
         key=lambda program: (subjects.GROUPS.index(program["name"].split("/")[0]), program["name"])
     )
     for program in raw["programs"]:
-        if trouble := different_launches(program):
+        if "kernels" in program:
+            compared[program["name"]] = [kernel_of(row) for row in program["kernels"]]
+        elif trouble := different_launches(program):
             failed.append(f"{program['name']}: {trouble}")
         else:
             compared[program["name"]] = compare(program)

@@ -162,6 +162,10 @@ def test_programs_run_under_both_and_what_fails_does_not_stop_the_rest(tmp_path,
     fidelity.main()
     assert json.loads((tmp_path / "again").read_text())["programs"] == written["programs"]
     assert "1 of 1 kernels" in capsys.readouterr().out
+    # A result stands as it is.
+    monkeypatch.setattr("sys.argv", ["fidelity.py", "--again", str(output), "--output", str(tmp_path / "2")])
+    fidelity.main()
+    assert json.loads((tmp_path / "2").read_text()) == written
 
 
 def test_several_runs_are_taken_together():
