@@ -96,7 +96,7 @@ CUVEIN_SLOW bool take_outcome(uint64_t data, uint32_t site, uint64_t outcome) {
     if (found == 0 || found == key) break;
   }
   if (way == kSiteWays) return false;
-  __threadfence();  // drops an old copy in the multiprocessor's cache
+  publish(&site_at(data, site)->keys[way], key);  // renews an old copy in the multiprocessor's cache
   count_one<kCountsOffset>(site_address(data, site) + count_set() + way * 8);
   return true;
 }
