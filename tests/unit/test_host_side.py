@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -62,7 +63,8 @@ def run(program: list[str], folder: Path, mode: str) -> Path:
 def profiles(process: Path) -> dict[str, str]:
     """The text of each profile, but for what differs from process to process."""
     summary = read_process(process).process
-    own = re.compile("|".join(map(re.escape, (summary.id, f'"pid":{summary.pid}', *summary.arguments[1:]))))
+    words = [f'"{word}"' for word in summary.arguments[1:]]
+    own = re.compile("|".join(map(re.escape, (summary.id, f'"pid":{summary.pid}', *words))))
     return {file.name: own.sub("*", file.read_text()) for file in process.glob("launch-*.json")}
 
 
@@ -99,6 +101,31 @@ def test_program_that_leaves_has_all_its_profiles(
     assert (found.profiles, len(found.incomplete), found.unreadable) == (LAUNCHES, LAUNCHES // 7, [])
     assert profiles(process) == expected
     assert not (process / "journal").exists()
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.1, 0.2, 0.4])
+def test_killed_program_has_the_profile_of_each_launch_that_it_knew_done(
+    program: list[str], expected: dict[str, str], tmp_path: Path, seconds: float
+) -> None:
+    with subprocess.Popen([*program, tmp_path / "out", "1000000", "tell"], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        known = process.stdout.read(4)  # it may take a while to start
+        time.sleep(seconds)
+        process.kill()
+        known += process.stdout.read()
+    done = len(known) // 4
+    assert done > 0
+    found = outcome.read(tmp_path / "out")
+    assert found.unreadable == []
+    (folder,) = (process.folder for process in found.processes)
+    files = {int(file.stem.partition("-")[2]): file for file in folder.glob("launch-*.json")}
+    assert set(range(1, done + 1)) <= files.keys()
+    for sequence in [*range(1, min(done, 20) + 1), *range(max(done - 20, 1), max(files) + 1)]:
+        assert read(files[sequence]).launch.sequence == sequence
+    made = profiles(folder)
+    for name in list(expected)[:20]:
+        if name in made and int(name[7:13]) <= done:
+            assert made[name] == expected[name]
 
 
 def test_what_cannot_be_written_is_kept(program: list[str], expected: dict[str, str], tmp_path: Path) -> None:
