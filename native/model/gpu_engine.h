@@ -263,11 +263,11 @@ static_assert(kWayCountsOffset + kMultiprocessors * kCountSetBytes <= kCountersO
 // A resident warp, by the place the hardware has it at. Where nothing is kept of blocks, there is none: what
 // stands in entries is computed.
 struct alignas(32) Resident {
-  uint64_t entry;  // its part of shadow entries
-  uint32_t tag;    // slot + 1, above kWarpShift the warp of the block
-  uint32_t block;
+  uint64_t entry;   // its part of shadow entries
   uint64_t shadow;  // of its block's shared memory
-  Warp* warp;       // null: nothing is kept of blocks, but patches that follow barriers remember the warp
+  uint32_t tag;     // slot + 1, above kWarpShift the warp of the block
+  uint32_t block;
+  Warp* warp;  // null: nothing is kept of blocks, but patches that follow barriers remember the warp
 };
 constexpr uint32_t kResidents = 256 * kWarpsPerMultiprocessor;
 

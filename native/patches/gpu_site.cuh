@@ -268,7 +268,7 @@ CUVEIN_SLOW Spread spread_in_shared(uint64_t data, uint32_t active, uint32_t add
 CUVEIN_FAST unsigned long long* entry_at_site(uint64_t data, uint64_t address, uint32_t site, bool global) {
   const uint32_t unit_shift = quad<kSitesOffset>(site_address(data, site)).y & 7;
   if (global) return known_entry(data, address, unit_shift);
-  const Pair own = pair<kResidentsOffset + 16>(resident_address(data));
+  const Pair own = pair<kResidentsOffset + 8>(resident_address(data));
   return in_global<unsigned long long>(wide(own.x, own.y)) + (static_cast<uint32_t>(address) >> unit_shift);
 }
 CUVEIN_FAST uint64_t left_at_site(uint64_t data, uint32_t site, bool global) {
