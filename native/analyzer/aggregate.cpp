@@ -102,6 +102,15 @@ void add_node(const Key& key, uint64_t count, NodeSum* sum) {
 
 }  // namespace
 
+void Aggregate::add(uint64_t key, uint64_t outcome, uint64_t count) {
+  if (count == 0) return;
+  if (outcome == 0) return add(key, count);
+  for (uint32_t i = 0; i < gpu::kParts; ++i) {
+    const gpu::Part part = gpu::part_of(key, outcome, i);
+    if (part.count != 0) add(part.key, part.count * count);
+  }
+}
+
 uint32_t Aggregate::findings() const {
   uint32_t findings = 0;
   for (const auto& [bits, count] : counts_)

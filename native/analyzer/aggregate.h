@@ -14,6 +14,9 @@ class Aggregate {
  public:
   // Counts of one key add up.
   void add(uint64_t key, uint64_t count) { counts_[key] += count; }
+  // The same of a record: `outcome` is 0, or counted at a site whose node is `key`; nothing, where 0 is
+  // counted.
+  void add(uint64_t key, uint64_t outcome, uint64_t count);
   const std::unordered_map<uint64_t, uint64_t>& counts() const { return counts_; }  // by key
 
   // What the GPU found that makes the graph not exact, or a part of it not known.

@@ -19,6 +19,7 @@ namespace gpu {
 // be followed to it; behind it there is memory for as much.
 constexpr uint64_t kEngineOffset = 4096;
 constexpr uint64_t kStatesOffset = 8192;                   // kStates of State, by slot
+constexpr uint64_t kStampsOffset = 64 << 10;               // of the multiprocessors
 constexpr uint64_t kHintsOffset = 128 << 10;               // kHints numbers: where a range was last found
 constexpr uint64_t kRangesOffset = 256 << 10;              // kMostRanges of Range
 constexpr uint64_t kKeysOffset = 512 << 10;                // of the blocks at each multiprocessor
@@ -29,15 +30,15 @@ constexpr uint64_t kNodesOffset = 3 << 20;                 // node keys of the s
 constexpr uint64_t kWaysOffset = (3 << 20) + (512 << 10);  // keys of kWays
 constexpr uint64_t kResidentsOffset = 4 << 20;             // kResidents
 constexpr uint64_t kOrdersOffset = 5 << 20;                // as many ResidentOrders
-constexpr uint64_t kCountsOffset = 6 << 20;                // the sites' counts, of each multiprocessor
-constexpr uint64_t kWayCountsOffset = 20 << 20;            // likewise, the counts of the ways
-constexpr uint64_t kCountersOffset = 34 << 20;             // kAllCounters
-constexpr uint64_t kMemoryBytes = 42 << 20;                // all of it
+constexpr uint64_t kCountsOffset = 6 << 20;                // at each multiprocessor, of sites and ways
+constexpr uint64_t kKeptOffset = 44 << 20;                 // kFamilies of Kept
+constexpr uint64_t kCountersOffset = 48 << 20;             // kAllCounters
+constexpr uint64_t kMemoryBytes = 56 << 20;                // all of it
 // The compiler (ptxas 13.5) takes what lies 4 to 8 MiB from an address in device memory for 8 MiB less in
 // atomics that return what was there.
 constexpr bool atomics_reach(uint64_t offset) { return (offset + (4 << 20)) % (16 << 20) < 8 << 20; }
 static_assert(atomics_reach(kSitesOffset) && atomics_reach(kWaysOffset) && atomics_reach(kCountersOffset) &&
-              atomics_reach(kEndedOffset));
+              atomics_reach(kEndedOffset) && atomics_reach(kKeptOffset));
 constexpr unsigned kDirectoryBits = 17;
 constexpr uint32_t kMultiprocessors = 192;  // more than any GPU has
 
@@ -218,10 +219,25 @@ constexpr uint32_t kHints = 256;
 // of sites, direct-mapped. Multiprocessors count apart, since atomics at one address wait for one another.
 // They keep parts of 16 bytes in their caches that others have since written: each part says for itself whose
 // it is.
-constexpr uint32_t kSites = 1024;
-// Of a multiprocessor. Not a power of two, or a site's counts would lie in one part of the second-level
-// cache.
-constexpr uint64_t kCountSetBytes = (64 << 10) + 37 * 128;
+//
+// What stands in a site depends on the code, the shape of the launch and its allocations. Launches that have
+// these in common are a family, whose number is in their userdata (0: none), and find the sites that earlier
+// ones of it have made; a site of another family makes way for one that is needed. All counts are zero when a
+// launch begins.
+#ifndef CUVEIN_SITES
+#define CUVEIN_SITES 2048
+#endif
+constexpr uint32_t kSites = CUVEIN_SITES;
+constexpr uint32_t kFamilies = 2048;
+constexpr uint32_t kBeingMade = kFamilies;  // instead of a family
+// Of a multiprocessor: whether the running launch has warps there, which drop what is in its cache when they
+// come. So no copy of what earlier launches had at a site is taken for what a later one has.
+struct alignas(128) Stamp {
+  uint32_t tag;  // slot + 1; 0: it has none
+  uint32_t reserved;
+  uint64_t fixed;  // as in State
+};
+static_assert(kStampsOffset + kMultiprocessors * sizeof(Stamp) <= kHintsOffset);
 constexpr uint32_t kSiteWays = 4;
 constexpr unsigned kWarpShift = 21;
 constexpr unsigned kExtentShift = 21;         // of shared memory, in units that it is handed out in:
@@ -233,41 +249,59 @@ struct alignas(64) Site {
   uint32_t shifts;  // clusters or copies 1 at 31 | less than a word 1 at 30 | lanes served together, log2, 3
                     // at 27 | clock bits 5 at 22 | pc bits 5 at 17 | event bits 5 at 12 | block shift 6 at 6
                     // | units of an access, log2, 3 at 3 | unit shift 3
-  // slot + 1; 0: free. In shared memory above kExtentShift how much of it the block has; in global memory
+  // family; 0: free. In shared memory above kExtentShift how much of it the block has; in global memory
   // kNoResident, where nothing is kept of blocks.
   uint32_t tag;
   uint32_t entry;  // low part of shadow entries, without warp and lane
   uint32_t tag_of_window;
   uint32_t extent;  // bytes
   uint64_t first;   // address: accesses in this window are of one allocation
-  // Outcomes that are counted here: of all lanes alike. tag 21 at 40 | edge key 25 at 15 | brief facts 15
+  // Outcomes that are counted here: of all lanes alike; 0: none yet.
   unsigned long long keys[kSiteWays];
 };
 struct alignas(64) SiteCounts {
   unsigned long long counts[kSiteWays];
 };
-static_assert(kCountSetBytes >= kSites * sizeof(SiteCounts));
-static_assert(kCountsOffset + kMultiprocessors * kCountSetBytes <= kWayCountsOffset);
+static_assert(kSitesOffset + kSites * sizeof(Site) <= kNodesOffset && sizeof(Site) == sizeof(SiteCounts));
+static_assert(kNodesOffset + kSites * sizeof(uint64_t) <= kWaysOffset);
 // What has no outcome of all lanes alike is counted apart, what the access did as a whole and the edges of
-// its lanes: at ways that all sites share. A key has one of a few ways side by side.
-//   tag 21 at 40 | site 10 at 26 | is facts 1 at 25 | edge key, or facts as in the key of a node
+// its lanes: at ways that all sites share. A key has one of a few ways side by side. Like sites they stay,
+// and make way for those of other families.
+//   tag 21 at 40 | site 11 at 26 | is facts 1 at 25 | edge key, or facts as in the key of a node
 constexpr unsigned kWaysBits = CUVEIN_WAYS_BITS;
 constexpr uint32_t kWays = 1u << kWaysBits;
 constexpr unsigned kTogetherBits = 2;  // ways side by side, log2
 constexpr unsigned kWayValueBits = 25, kWaySiteShift = 26, kWayTagShift = 40;
-static_assert(kWaysOffset + kWays * 8 <= kResidentsOffset && kWays * 8 <= kCountSetBytes);
-static_assert(kWayCountsOffset + kMultiprocessors * kCountSetBytes <= kCountersOffset);
+static_assert(kWaysOffset + kWays * 8 <= kResidentsOffset);
+// The counts of a multiprocessor. Not a power of two, or those of one site would lie in one part of the
+// second-level cache.
+constexpr uint64_t kCountSetBytes = kSites * sizeof(SiteCounts) + kWays * 8 + 37 * 128;
+constexpr uint64_t kWayCountsOffset = kCountsOffset + kSites * sizeof(SiteCounts);
+static_assert(kCountsOffset + kMultiprocessors * kCountSetBytes <= kKeptOffset);
+// Sites and ways of a family, a bit for each, and a bit for each stretch in which there are any. Some may be
+// another's by now.
+constexpr uint32_t kStretch = 128;
+constexpr uint32_t words_for(uint32_t numbers) {
+  return (numbers + kStretch - 1) / kStretch * (kStretch / 32);
+}
+struct alignas(16) Kept {
+  unsigned long long site_stretches, way_stretches;
+  uint32_t sites[words_for(kSites)];
+  uint32_t ways[words_for(kWays)];
+};
+static_assert(kSites <= 64 * kStretch && kWays <= 64 * kStretch);
+static_assert(kKeptOffset + kFamilies * sizeof(Kept) <= kCountersOffset);
 // Brief facts: extra 5 at 10 | addresses - 1: 5 at 5 | lanes - 1: 5. Extra is sectors - 1, in shared memory
 // ideal wavefronts - 1, or words - 1 where lanes have less than a word.
 
 // A resident warp, by the place the hardware has it at. Where nothing is kept of blocks, there is none: what
 // stands in entries is computed.
 struct alignas(32) Resident {
-  uint64_t entry;   // its part of shadow entries
-  uint64_t shadow;  // of its block's shared memory
-  uint32_t tag;     // slot + 1, above kWarpShift the warp of the block
+  uint64_t entry;  // its part of shadow entries
+  uint32_t tag;    // slot + 1, above kWarpShift the warp of the block
   uint32_t block;
-  Warp* warp;  // null: nothing is kept of blocks, but patches that follow barriers remember the warp
+  uint64_t shadow;  // of its block's shared memory
+  Warp* warp;       // null: nothing is kept of blocks, but patches that follow barriers remember the warp
 };
 constexpr uint32_t kResidents = 256 * kWarpsPerMultiprocessor;
 
@@ -310,22 +344,17 @@ struct Engine {
   Block* block_states;         // kBlocksPerMultiprocessor for each multiprocessor
   Warp* warps;                 // kWarpsPerBlock for each of those
   uint32_t* locks;             // by multiprocessor
-  uint32_t* used;  // numbers of the counters in use, behind them of the sites, behind them of the ways
+  uint32_t* used;              // numbers of the counters in use
   // What follows changes.
   alignas(128) uint32_t owner;  // tag of the launch that has the engine; 0: none
   uint32_t pages_taken;
   uint64_t range_version;
   alignas(128) uint32_t used_count;
-  uint32_t used_sites;
-  uint32_t used_ways;
   uint32_t findings;
-  uint32_t spilled;                              // blocks were found a place at another multiprocessor
+  uint32_t spilled;                     // blocks were found a place at another multiprocessor
+  uint32_t ran[kMultiprocessors / 32];  // multiprocessors at which the launch has warps, a bit for each
   alignas(128) unsigned long long blocks_ended;  // where nothing is kept of blocks: of kEndedBlocks at most
 };
-
-// Where the ways stand in `used`, which has room for as much as is in use of all of them.
-constexpr uint64_t kUsedWays = uint64_t{kAllCounters} + kSites;
-constexpr uint64_t kMostUsed = kUsedWays + kWays;
 
 // Counts, as they are keyed in the tables and leave the GPU: kind in the highest four bits.
 enum class Count : uint32_t {
@@ -385,7 +414,53 @@ constexpr uint64_t ordered_count(uint32_t instruction) {
   return static_cast<uint64_t>(Count::kOrdered) << 60 | static_cast<uint64_t>(instruction) << 31;
 }
 
-// Records by which counts leave the GPU, in the ring like all others: key in `address`, count in `value`. The
+// An outcome of an access, as sites count it: tag 21 at 40 | edge key 25 at 15 | brief facts 15.
+constexpr unsigned kExtraShift = 10, kAddressesShift = 5, kEdgeShift = 15, kTagShift = 40;
+constexpr uint64_t kEdgeMask = (1u << (kTagShift - kEdgeShift)) - 1;
+constexpr uint64_t outcome(uint32_t tag, uint32_t edge, uint32_t facts) {
+  return static_cast<uint64_t>(tag) << kTagShift | static_cast<uint64_t>(edge) << kEdgeShift | facts;
+}
+
+// The key of a site's node, with all facts.
+constexpr uint64_t node_of(uint64_t node, uint32_t facts) {
+  const uint32_t lanes = (facts & 31) + 1, addresses = (facts >> kAddressesShift & 31) + 1;
+  const uint32_t extra = (facts >> kExtraShift) + 1;
+  const uint32_t size_shift = node >> 57 & 7;
+  if (static_cast<Space>(node >> 55 & 3) == Space::kGlobal)
+    return node | global_facts(lanes, addresses, extra, 0);
+  const uint32_t words = size_shift < 2 ? extra : addresses << (size_shift - 2);
+  const uint32_t ideal = size_shift < 2 ? 1 : extra;
+  return node | shared_facts(lanes, words, ideal, ideal);
+}
+constexpr uint32_t instruction_of(uint64_t node) {
+  return static_cast<uint32_t>(node >> 31) & ((1u << kMostInstructionBits) - 1);
+}
+constexpr uint64_t edge_of(uint64_t node, uint32_t edge, Count count) {
+  return edge_count(count, static_cast<Space>(node >> 55 & 3), instruction_of(node), edge,
+                    count == Count::kLanes ? node >> 57 & 7 : 0);
+}
+// The edge of lanes that met others of their instruction.
+constexpr uint64_t others_of(uint64_t node) {
+  return edge_of(node, edge_key(instruction_of(node) + 1, Label::kWarpSameInst, false), Count::kLanes);
+}
+
+// An outcome at a site is up to three counts: its edge, its node, and the lanes that met others.
+constexpr uint32_t kParts = 3;
+struct Part {
+  uint64_t key;
+  uint64_t count;
+};
+constexpr Part part_of(uint64_t node, uint64_t outcome, uint32_t part) {
+  const uint32_t facts = static_cast<uint32_t>(outcome) & ((1u << kEdgeShift) - 1);
+  const uint32_t edge = static_cast<uint32_t>(outcome >> kEdgeShift & kEdgeMask);
+  const uint32_t lanes = (facts & 31) + 1, addresses = (facts >> kAddressesShift & 31) + 1;
+  if (part == 0) return {edge_of(node, edge, Count::kLanes), addresses};
+  if (part == 1) return {node_of(node, facts), 1};
+  return {others_of(node), lanes - addresses};
+}
+
+// Records by which counts leave the GPU, in the ring like all others: key in `address`, count in `value`,
+// which may be 0. Where `block` is not 0 it is an outcome, counted at a site whose node is in `address`. The
 // launch's end, which the GPU reports itself on the GPU engine, comes after the last of them.
 constexpr uint8_t kCountRecord = 0x80;
 

@@ -232,7 +232,7 @@ bool Drain::complete(RecordHeader* record) {
   if (record->length != sizeof *record / kRecordUnit) clear_inactive(record);
   if (record->kind == static_cast<RecordKind>(gpu::kCountRecord)) {
     if (!launch->aggregate) launch->aggregate = std::make_unique<Aggregate>();
-    launch->aggregate->add(record->address, static_cast<uint64_t>(record->value));
+    launch->aggregate->add(record->address, record->block, static_cast<uint64_t>(record->value));
     record->kind = RecordKind::kPadding;
   } else if (record->kind == RecordKind::kLaunchEnd) {
     record->kind = RecordKind::kPadding;

@@ -99,13 +99,13 @@ bool GpuEngine::make(Sanitizer_StreamHandle stream) {
     if (!allocate(kChannelAlignment + gpu::kMemoryBytes, &memory, false, stream)) return false;
     const uint64_t address = reinterpret_cast<uint64_t>(memory);
     base_ = (address + kChannelAlignment - 1) / kChannelAlignment * kChannelAlignment;
+    if (base_ >> kFamilyShift != 0) return false;
     if (api.MemcpyHostToDeviceAsync(reinterpret_cast<void*>(base_), const_cast<Channel*>(&channel_),
                                     sizeof channel_, stream) != SANITIZER_SUCCESS)
       return false;
   }
   void* host = nullptr;
   constexpr uint64_t places = uint64_t{kMultiprocessors} * gpu::kBlocksPerMultiprocessor;
-  constexpr uint64_t counters = gpu::kMostUsed;
   constexpr uint32_t kDescribed = gpu::kParameters + gpu::kNodes;
   constexpr uint64_t kParameterBytes = sizeof(gpu::Parameters) * kDescribed;
   constexpr uint64_t kKeyBytes = sizeof(uint64_t) * gpu::kNodes;
@@ -136,7 +136,7 @@ bool GpuEngine::make(Sanitizer_StreamHandle stream) {
   };
   if (!device(&engine.decisions, kDescribed) || !device(&engine.block_states, places) ||
       !device(&engine.warps, places * gpu::kWarpsPerBlock) || !device(&engine.locks, kMultiprocessors) ||
-      !device(&engine.used, counters))
+      !device(&engine.used, gpu::kAllCounters))
     return false;
   void* memory = reinterpret_cast<void*>(base_ + gpu::kEngineOffset);
   if (api.Memset(memory, 0, gpu::kMemoryBytes - gpu::kEngineOffset, stream) != SANITIZER_SUCCESS ||
@@ -277,10 +277,39 @@ bool GpuEngine::provide_generation(const Launch& launch, Sanitizer_StreamHandle 
       *reason = "its memory could not be cleared";
       return false;
     }
+  if (families_.crowded(gpu::kGenerations) && !clear_sites(stream)) {
+    *reason = "its memory could not be cleared";
+    return false;
+  }
   cleared_on_ = normal(launch.stream_handle);
   cleared_before_ = launch.sequence;
   generation_ = 1;
   return true;
+}
+
+// Families begin anew: no site is anybody's.
+bool GpuEngine::clear_sites(Sanitizer_StreamHandle stream) {
+  const auto clear = [&](uint64_t offset, uint64_t bytes) {
+    return sanitizer().Memset(reinterpret_cast<void*>(base_ + offset), 0, bytes, stream) == SANITIZER_SUCCESS;
+  };
+  families_.clear();
+  return clear(gpu::kSitesOffset, sizeof(gpu::Site) * gpu::kSites) &&
+         clear(gpu::kWaysOffset, sizeof(uint64_t) * gpu::kWays) &&
+         clear(gpu::kKeptOffset, sizeof(gpu::Kept) * gpu::kFamilies);
+}
+
+// What sites depend on beside the kernel's code, see gpu_engine.h.
+uint32_t GpuEngine::provide_family(const Launch& launch, uint64_t range_version, bool orders) {
+  const Span& code = span(launch);
+  Family family;
+  family.entry = launch.entry.get();
+  family.block_bits = block_bits(launch);
+  for (int i = 0; i < 3; ++i) family.cluster[i] = launch.cluster[i];
+  family.dynamic_shared = launch.dynamic_shared;
+  family.range_version = range_version;
+  family.orders = orders;
+  const uint64_t first = launch.entry->pc + static_cast<uint64_t>(code.base);
+  return families_.number(family, static_cast<uint32_t>(first >> 4), 1u << code.bits);
 }
 
 // Number of the list of ranges in pinned memory; -1: all are in use.
@@ -437,6 +466,8 @@ std::string GpuEngine::describe(Launch* launch, uint32_t slot, Sanitizer_StreamH
   launch->code_base = code.base;
   launch->ranges_used = ranges;
   launch->described_at = place;
+  // The kernels of a replay have one userdata for all of them.
+  launch->family = launch->graph ? 0 : provide_family(*launch, used.version, orders);
   return "";
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "model/gpu_engine.h"
+#include "monitor/gpu_families.h"
 #include "monitor/launch.h"
 #include "monitor/modules.h"
 #include "patches/channel.h"
@@ -62,9 +63,11 @@ class GpuEngine {
   // Makes sure that there is an engine on the device; not empty: the reason why there is none.
   std::string prepare(Sanitizer_StreamHandle stream);
 
-  // What the patches are told of a launch, or of all kernels of a replay; of a prepared engine.
-  const void* userdata(uint32_t slot, bool replay) const {
-    return reinterpret_cast<const void*>(base_ + slot + kGpuCandidate + (replay ? kReplay : 0));
+  // What the patches are told of a launch of this family (0: of none), or of all kernels of a replay; of a
+  // prepared engine.
+  const void* userdata(uint32_t slot, bool replay, uint32_t family = 0) const {
+    return reinterpret_cast<const void*>(base_ + slot + kGpuCandidate + (replay ? kReplay : 0) +
+                                         (uint64_t{family} << kFamilyShift));
   }
 
   // An admitted launch is over. Waits for nobody.
@@ -105,6 +108,8 @@ class GpuEngine {
                      std::string* reason);
   bool provide_generation(const Launch& launch, Sanitizer_StreamHandle stream, std::string* reason);
   int provide_ranges(const Launch& launch);
+  uint32_t provide_family(const Launch& launch, uint64_t range_version, bool orders);
+  bool clear_sites(Sanitizer_StreamHandle stream);
   void count_local_pages(const Launch& launch, const Span& code);
   uint64_t wanted_pages() const;
   void* provide_copies(Sanitizer_StreamHandle stream);
@@ -142,6 +147,7 @@ class GpuEngine {
   bool known_orders_ = false;                           // with those of what barriers order
   std::vector<uint64_t> added_pages_;  // of those, the ones that the last launch was the first to need
   uint32_t generation_ = 0;
+  Families families_;
   CUstream cleared_on_ = nullptr;  // where memory was last prepared
   uint32_t cleared_before_ = 0;    // the launch that it was prepared for; 0: that is past
   void* copies_ = nullptr;

@@ -59,6 +59,7 @@ struct Launch {
   int64_t code_base = 0;      // lowest address of its code, from the entry
   int ranges_used = 0;        // of the GPU engine
   uint32_t described_at = 0;  // likewise: where the device finds what it is told
+  uint32_t family = 0;        // likewise: launches that share what is known of instructions
   std::string host_reason;
 
   // Of the thread that drains the ring.

@@ -146,7 +146,7 @@ const void* Monitor::observe(const Sanitizer_LaunchData& data, const Sanitizer_G
     if (engine) opened->host_reason = engine->admit(opened, slot, stream);
     if (engine && opened->host_reason.empty()) {
       opened->gpu = engine;
-      userdata = engine->userdata(slot, node != nullptr);
+      userdata = engine->userdata(slot, node != nullptr, opened->family);
     }
   }
   return userdata;

@@ -25,6 +25,12 @@ constexpr uint64_t kGpuCandidate = kLaunchSlots;
 // Set besides where kernels of a graph share the slot.
 constexpr uint64_t kReplay = 2 * kLaunchSlots;
 constexpr uint64_t kChannelAlignment = 4 * kLaunchSlots;
+// Above all addresses: the launch's family on the GPU engine, see gpu_engine.h.
+constexpr unsigned kFamilyShift = 53;
+// Where the channel lies that a userdata tells of.
+constexpr uint64_t channel_address(uint64_t userdata) {
+  return userdata & ((uint64_t{1} << kFamilyShift) - kChannelAlignment);
+}
 
 constexpr uint64_t kAbsent = 0x7fff7fff7fff7fff;
 constexpr uint32_t kAbsent32 = 0x7fff7fff;

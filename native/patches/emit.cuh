@@ -25,7 +25,7 @@ struct Warp {
 static __device__ __forceinline__ bool observe(void* userdata, Warp* warp) {
   const uint64_t data = reinterpret_cast<uint64_t>(userdata);
   if (data == 0) return false;
-  warp->channel = reinterpret_cast<Channel*>(data & ~(kChannelAlignment - 1));
+  warp->channel = reinterpret_cast<Channel*>(channel_address(data));
   warp->slot = static_cast<uint32_t>(data & kSlotMask);
   warp->active = __activemask();
   asm("mov.u32 %0, %%laneid;" : "=r"(warp->lane));

@@ -130,9 +130,9 @@ CUVEIN_FAST uint32_t instruction_at(const Group& group, const State& state, uint
   return instruction & (state.pc_limit - 1);
 }
 
-// Makes the site of a global access. Its window is the range around the address, or the gap between ranges.
-// One lane.
-CUVEIN_SLOW void make_global_site(Group group, uint64_t address, uint64_t node, uint32_t pc) {
+// Makes the site of a global access, see make_site(). Its window is the range around the address, or the gap
+// between ranges.
+CUVEIN_SLOW bool make_global_site(Group group, uint64_t address, uint64_t node, uint32_t before) {
   const uint32_t count = group.state()->range_count;
   const Range* ranges = group.ranges();
   const uint32_t low = range_above(ranges, count, address);
@@ -149,8 +149,29 @@ CUVEIN_SLOW void make_global_site(Group group, uint64_t address, uint64_t node, 
     }
   }
   first += (address - first) >> 31 << 31;
-  make_site(group, node, first, pc + static_cast<uint32_t>(Space::kGlobal),
-            static_cast<uint32_t>(end - first < kMostExtent ? end - first : kMostExtent));
+  return make_site(group, node, first, before,
+                   static_cast<uint32_t>(end - first < kMostExtent ? end - first : kMostExtent));
+}
+
+// Whether there is a site for the access.
+CUVEIN_FAST bool has_site(const State& state, Space space, const Access& access, uint32_t pc) {
+  const uint32_t unit_shift = space == Space::kGlobal ? state.global_shift : state.shared_shift;
+  const bool copies = space == Space::kShared && access.asynchronous;  // have another clock
+  return access.size_shift >= unit_shift && !copies && instruction_known(state, pc) &&
+         state.blocks >> 32 == 0;
+}
+
+// Makes the site of an access where `before` is the tag, if it can be made there. One lane; whether it has
+// done so.
+template <Space kSpace>
+CUVEIN_FAST bool make_access_site(const Group& group, const State& state, uint64_t address,
+                                  const Access& access, uint32_t pc, uint32_t before) {
+  if (!makes_way(before, family_of(group.data))) return false;
+  const uint64_t node = node_count(Count::kExecutions, kSpace, access.type, access.asynchronous, false,
+                                   instruction_at(group, state, pc), access.size_shift,
+                                   kSpace == Space::kGlobal ? 0 : shared_facts(1, 1, 1, 1));
+  if (kSpace == Space::kGlobal) return make_global_site(group, address, node, before);
+  return make_site(group, node, 0, before, state.shared_stride << state.shared_shift);
 }
 
 // `wavefronts`: of an access to shared memory for which more than its addresses matters; 0: it is none.
@@ -205,15 +226,10 @@ CUVEIN_FAST void analyse(const Group& group, const Access& access, uint64_t pc, 
     }
   }
   if (fine) find_out(group, kFineAccess);
-  const bool copies = !kGlobal && access.asynchronous;  // have another clock
-  if (group.leads() && !fine && !copies && instruction_known(state, pc) && state.blocks >> 32 == 0) {
-    const uint64_t node = node_count(Count::kExecutions, kSpace, access.type, access.asynchronous, false,
-                                     instruction, size_shift, kGlobal ? 0 : shared_facts(1, 1, 1, 1));
-    if (kGlobal)
-      make_global_site(group, wide_address, node, static_cast<uint32_t>(pc));
-    else
-      make_site(group, node, 0, static_cast<uint32_t>(pc) + static_cast<uint32_t>(kSpace),
-                state.shared_stride << unit_shift);
+  const uint32_t low = static_cast<uint32_t>(pc);
+  if (group.leads() && has_site(state, kSpace, access, low)) {
+    const uint32_t number = site_of(low + static_cast<uint32_t>(kSpace), family_of(group.data));
+    make_access_site<kSpace>(group, state, wide_address, access, low, head_of_site(group.data, number).z);
     if (!has_no_resident(state))
       make_resident(group, place == kNoPlace ? nullptr : warp_at(group, place),
                     place == kNoPlace ? 0 : reinterpret_cast<uint64_t>(shadow_of_place(state, place)),
@@ -275,6 +291,11 @@ CUVEIN_SLOW void analyse_slow(Group group, uint64_t address, uint32_t pc, uint32
 // Remembers what accesses need to know of this warp. All lanes.
 CUVEIN_SLOW void settle_warp(Group group) {
   const State& state = *group.state();
+  if (has_no_resident(state)) {
+    if (group.leads()) enter(group);
+    __syncwarp(group.active);
+    return;
+  }
   uint32_t place = kNoPlace, clock = 0;
   if (state.blocks_per_multiprocessor != 0) {
     place = place_of_block(group);
@@ -294,19 +315,19 @@ CUVEIN_SLOW void settle_warp(Group group) {
 template <Space kSpace>
 CUVEIN_SLOW bool prepare_access(Group group, uint64_t address, uint32_t pc, uint32_t packed) {
   const State& state = *group.state();
-  const uint32_t unit_shift = kSpace == Space::kGlobal ? state.global_shift : state.shared_shift;
+  const uint32_t family = family_of(group.data);
   const uint32_t where = pc + static_cast<uint32_t>(kSpace);
-  const uint32_t number = site_of(where, group.slot() + 1);
+  const uint32_t number = site_of(where, family);
   bool seen;
   {
     const Quad head = quad<kSitesOffset>(site_address(group.data, number));
-    seen = (head.x == where) & ((head.z & ((1u << kExtentShift) - 1)) == group.slot() + 1);
+    seen = (head.x == where) & (family_of_tag(head.z) == family);
   }
   if (kSpace == Space::kGlobal) {
-    const uint64_t key = directory_key(address, unit_shift);
+    const uint64_t key = directory_key(address, state.global_shift);
     const uint64_t found = group.directory()[mix_page(key) & ((1u << kDirectoryBits) - 1)];
     if (found >> kDirectoryShift != key || (found & kPageNumberMask) == 0) {
-      global_entry(group, address, unit_shift);
+      global_entry(group, address, state.global_shift);
       seen = false;
     }
     __syncwarp(group.active);
@@ -315,24 +336,19 @@ CUVEIN_SLOW bool prepare_access(Group group, uint64_t address, uint32_t pc, uint
   bool made = false;
   if (group.leads()) {
     const Access access = unpack_access(packed);
-    const bool copies = kSpace == Space::kShared && access.asynchronous;  // have another clock
-    Site* site = site_at(group.data, number);
-    uint32_t there = fresh(&site->where);
-    if (there == 0 && access.size_shift >= unit_shift && !copies && instruction_known(state, pc) &&
-        state.blocks >> 32 == 0) {
-      const uint64_t node = node_count(Count::kExecutions, kSpace, access.type, access.asynchronous, false,
-                                       instruction_at(group, state, pc), access.size_shift,
-                                       kSpace == Space::kGlobal ? 0 : shared_facts(1, 1, 1, 1));
-      if (kSpace == Space::kGlobal)
-        make_global_site(group, address, node, pc);
-      else
-        make_site(group, node, 0, where, state.shared_stride << unit_shift);
-      there = fresh(&site->where);
+    Quad head = head_of_site(group.data, number);
+    made = has_site(state, kSpace, access, pc) &&
+           make_access_site<kSpace>(group, state, address, access, pc, head.z);
+    if (!made) {
+      // Another warp may be making it, or have made it meanwhile.
+      for (uint32_t i = 0; i < 100; ++i) {
+        head = head_of_site(group.data, number);
+        if (family_of_tag(head.z) != kBeingMade) break;
+        pause();
+      }
+      made = head.x == where && family_of_tag(head.z) == family;
+      if (made) __threadfence();
     }
-    made = there == where;
-    // Another warp may be making it.
-    for (uint32_t i = 0; made && i < 100 && fresh(&site->tag) == 0; ++i) pause();
-    if (made) __threadfence();
   }
   return __ballot_sync(group.active, made) != 0;
 }
@@ -352,8 +368,9 @@ CUVEIN_SLOW void analyse_first(Group group, uint64_t address, uint32_t pc, uint3
   if (!replayed(group)) {
 #pragma unroll 1
     for (uint32_t attempt = 0; attempt < 2; ++attempt) {
-      if (!has_no_resident(*group.state()) &&
-          !__all_sync(group.active, is_resident(group.data, group.active)))
+      const bool known =
+          has_no_resident(*group.state()) ? has_entered(group) : is_resident(group.data, group.active);
+      if (!__all_sync(group.active, known))
         settle_warp(group);
       else if (prepare_access<kSpace>(group, address, pc, packed))
         ++attempt;
@@ -371,9 +388,15 @@ CUVEIN_SLOW void analyse_first(Group group, uint64_t address, uint32_t pc, uint3
 CUVEIN_SLOW bool settle_soon(uint64_t data, uint32_t active) {
   const Group group{data, active, lane_of_warp()};
   const State* state = group.state();
-  if (!together(active, (state->tag == tag_of(data)) & (state->blocks >> 32 == 0) &
-                            (state->cluster_bits == 0) & !has_no_resident(*state)))
+  if (!together(active,
+                (state->tag == tag_of(data)) & (state->blocks >> 32 == 0) & (state->cluster_bits == 0)))
     return false;
+  if (has_no_resident(*state)) {
+    if (together(active, has_entered(group))) return false;
+    if (lane_of_warp() == first_of(active)) enter(group);
+    __syncwarp(active);
+    return true;
+  }
   uint32_t place = kNoPlace;
   if (state->blocks_per_multiprocessor != 0) {
     const uint64_t key = key_of_block(group);

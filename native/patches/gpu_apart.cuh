@@ -139,7 +139,7 @@ CUVEIN_FAST Result analyse_apart(uint64_t site, uint64_t where, uint32_t active)
     if (kSpace == Space::kGlobal) {
       entry = (where >> 32 << kPageShift) + (low >> (shifts & 7) & ((1u << kPageEntriesBits) - 1)) * 8;
     } else {
-      const Pair shadow = pair<kResidentsOffset + 8>(resident_address(site));
+      const Pair shadow = pair<kResidentsOffset + 16>(resident_address(site));
       entry = wide(shadow.x, shadow.y) + (low >> (shifts & 7)) * 8;
     }
     const uint32_t tag = kSpace == Space::kGlobal ? word<kSitesOffset + 8>(site) : 0;

@@ -6,9 +6,6 @@
 namespace cuvein {
 namespace gpu {
 
-// Sites of barriers are told from those of accesses by this, in `where`.
-constexpr uint32_t kBarrierSite = 8;
-
 CUVEIN_SLOW void count_barrier(Group group, uint32_t pc, BarrierKind kind, uint32_t executions) {
   const State& state = *group.state();
   if (group.leads()) {
@@ -17,7 +14,7 @@ CUVEIN_SLOW void count_barrier(Group group, uint32_t pc, BarrierKind kind, uint3
     // Where it is followed what barriers order, there is no short way for them.
     if (kind == BarrierKind::kBlock && state.synchronises != 0 && instruction_known(state, pc) &&
         !(kFollowsOrder && state.orders != 0))
-      make_site(group, key, 0, pc + kBarrierSite, 0);
+      make_barrier_site(group, key);
   }
   __syncwarp(group.active);
 }
@@ -30,7 +27,7 @@ CUVEIN_FAST bool arrive_known(uint64_t data, uint32_t where) {
   uint32_t above, most;  // where in entries barriers are counted, and how far
   {
     const Quad head = quad<kSitesOffset>(site);
-    if (!together(~0u, (head.x == where) & (head.z == tag_of(data)))) return false;
+    if (!together(~0u, (head.x == where) & (head.z == family_of(data)))) return false;
     const uint32_t event_bits = head.y >> 12 & 31;
     above = kInstructionShift + (head.y >> 17 & 31) + event_bits;
     most = (1u << ((head.y >> 22 & 31) - event_bits)) - 1;

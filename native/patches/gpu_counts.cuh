@@ -7,30 +7,44 @@
 namespace cuvein {
 namespace gpu {
 
-// Reserves the next bytes of the ring; see emit.cuh. Called by one lane. False: the kernel is to end.
-CUVEIN_FAST bool reserve_ring(Channel* channel, uint32_t bytes, uint64_t* position) {
+// The next bytes of the ring, see emit.cuh: asked for, which takes a while. One lane.
+struct Reservation {
+  unsigned long long start, limit;
+};
+CUVEIN_FAST Reservation ask_ring(Channel* channel, uint32_t bytes) {
   RingCounters* counters = in_global(channel->counters);
-  const unsigned long long limit = fresh(&counters->limit);
-  const unsigned long long start = atomicAdd(&counters->reserved, static_cast<unsigned long long>(bytes));
-  *position = start;
-  if (start + bytes <= limit) return true;
+  Reservation asked;
+  asked.limit = fresh(&counters->limit);
+  asked.start = atomicAdd(&counters->reserved, static_cast<unsigned long long>(bytes));
+  return asked;
+}
+// Waits until the host has given them back. False: the kernel is to end.
+CUVEIN_FAST bool await_ring(Channel* channel, uint32_t bytes, const Reservation& asked) {
+  const unsigned long long start = asked.start;
+  if (start + bytes <= asked.limit) return true;
   uint64_t taken = fresh(channel->consumed);
   while (start + bytes > taken + channel->mask + 1 && taken != kNoMore) {
     pause();
     taken = fresh(channel->consumed);
   }
   if (taken == kNoMore) return false;
-  atomicMax(&counters->limit, static_cast<unsigned long long>(taken + channel->mask + 1));
+  atomicMax(&in_global(channel->counters)->limit, static_cast<unsigned long long>(taken + channel->mask + 1));
   return true;
 }
+CUVEIN_FAST bool reserve_ring(Channel* channel, uint32_t bytes, uint64_t* position) {
+  const Reservation asked = ask_ring(channel, bytes);
+  *position = asked.start;
+  return await_ring(channel, bytes, asked);
+}
 
-// A record of the engine. `kind` is that of the record.
+// A record of the engine. `kind` is that of the record; `outcome`: at a site whose node is `key`, or 0.
 CUVEIN_FAST void write_record(const Group& group, uint64_t position, uint32_t kind, uint64_t key,
-                              uint64_t count) {
+                              uint64_t count, uint64_t outcome = 0) {
   uint8_t* ring = group.channel()->ring;
   const uint64_t mask = group.channel()->mask;
   write_ring(ring + (position & mask), sizeof(RecordHeader) / kRecordUnit | kind << 8, 0, group.active, 0);
-  write_ring(ring + ((position + 16) & mask), 0, 0, group.slot(), grid_of_launch());
+  write_ring(ring + ((position + 16) & mask), static_cast<uint32_t>(outcome),
+             static_cast<uint32_t>(outcome >> 32), group.slot(), grid_of_launch());
   write_ring(ring + ((position + 32) & mask), static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32),
              static_cast<uint32_t>(count), static_cast<uint32_t>(count >> 32));
 }
@@ -95,9 +109,8 @@ CUVEIN_FAST void add(const Group& group, uint32_t copy, uint64_t key, uint64_t c
 constexpr uint32_t kSentTogether = 8;  // records a lane
 
 // Sends every count and empties the tables. Called by the lanes of the last warp of the launch.
-CUVEIN_SLOW void send_counts(Group group) {
+CUVEIN_SLOW void send_counts(Group group, uint32_t used) {
   Engine* engine = group.engine();
-  const uint32_t used = fresh(&engine->used_count);
   const uint32_t step = group.count() * kSentTogether;
 #pragma unroll 1
   for (uint32_t start = 0; start < used; start += step) {

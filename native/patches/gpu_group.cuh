@@ -9,11 +9,11 @@ namespace gpu {
 // 16 bytes, and functions that are called take little besides: beyond register R13 the compiler (ptxas 13.5)
 // loses arguments of patches to votes and shuffles before the call.
 struct Group {
-  uint64_t data;  // the userdata: channel, kGpuCandidate, slot
+  uint64_t data;  // the userdata: channel, kGpuCandidate, slot, family
   uint32_t active;
   uint32_t lane;
 
-  CUVEIN_METHOD uint64_t base() const { return data & ~(kChannelAlignment - 1); }
+  CUVEIN_METHOD uint64_t base() const { return channel_address(data); }
   CUVEIN_METHOD Channel* channel() const { return in_global<Channel>(base()); }
   CUVEIN_METHOD uint32_t slot() const { return static_cast<uint32_t>(data & kSlotMask); }
   CUVEIN_METHOD Engine* engine() const { return at<Engine>(kEngineOffset); }

@@ -1,7 +1,7 @@
 // Beginning and end of a launch on the GPU engine, by its first and its last warp.
 #pragma once
 
-#include "patches/gpu_ways.cuh"
+#include "patches/gpu_fold.cuh"
 
 namespace cuvein {
 namespace gpu {
@@ -48,12 +48,11 @@ CUVEIN_SLOW uint32_t place_of_description(Group group) {
 }
 
 // Fills in the state of a launch whose warps have not seen it. One lane.
-CUVEIN_SLOW void describe(Group group, uint32_t place) {
+CUVEIN_FAST void describe(const Group& group, uint32_t place, const Parameters& given) {
   Engine* engine = group.engine();
-  const Parameters given = fetch(engine->parameters + place);
   const uint64_t version = given.range_version;
   const uint32_t ranges = given.range_count;
-  if (engine->range_version != version) {
+  if (fresh(&engine->range_version) != version) {
 #pragma unroll 8
     for (uint32_t i = 0; i < ranges; ++i) {
       group.ranges()[i].first = fresh(&given.ranges[i].first);
@@ -113,7 +112,6 @@ CUVEIN_SLOW void describe(Group group, uint32_t place) {
   *target = state;
   __threadfence();
   publish(&target->tag, group.slot() + 1);
-  __threadfence();
 }
 
 // The undecided decision about the launch.
@@ -127,8 +125,10 @@ CUVEIN_SLOW uint64_t decide(Group group) {
   const uint32_t place = place_of_description(group);
   if (place == kNotDescribed) return kOnHost;
   unsigned long long* decision = engine->decisions + place;
-  unsigned long long known = fresh(decision);
   const unsigned long long mine = decision_of_mine(group);
+  // Most are not first, but a warp of the first block may well be.
+  unsigned long long known = kUndecided;
+  if (replayed(group) || block_of_grid() != 0) known = fresh(decision);
   // What was decided of another kernel of a graph is past.
   const bool open = replayed(group) ? (known & ~kDecisionMask) != mine : known == kUndecided;
   bool decides = false;
@@ -138,11 +138,10 @@ CUVEIN_SLOW uint64_t decide(Group group) {
     known = decides ? mine | kDeciding : before;
   }
   if (decides) {
+    // Memory of the host is far away, so it is asked for first.
+    const Parameters given = fetch(engine->parameters + place);
     const bool free = atomicCAS(&engine->owner, 0u, group.slot() + 1) == 0;
-    if (free) {
-      __threadfence();
-      describe(group, place);
-    }
+    if (free) describe(group, place, given);
     known = mine | (free ? kOnGpu : kOnHost);
     publish(decision, known);
   }
@@ -150,7 +149,6 @@ CUVEIN_SLOW uint64_t decide(Group group) {
     pause();
     known = fresh(decision);
   }
-  __threadfence();
   return known & kDecisionMask;
 }
 
@@ -159,6 +157,8 @@ CUVEIN_SLOW bool on_gpu_slow(Group group) {
   if (group.leads()) decision = static_cast<uint32_t>(decide(group));
   decision = __shfl_sync(group.active, decision, group.first());
   __threadfence();
+  if (decision == kOnGpu && group.leads()) enter_multiprocessor(group);
+  __syncwarp(group.active);
   return decision == kOnGpu;
 }
 
@@ -184,11 +184,11 @@ CUVEIN_SLOW void end_on_host(Group group) {
 CUVEIN_SLOW void finish(Group group) {
   Engine* engine = group.engine();
   __threadfence();
-  fold_ways(group);
-  fold_sites(group);
-  send_counts(group);
+  const uint32_t findings = fresh(&engine->findings), used = fresh(&engine->used_count);
+  const uint64_t reserved = send_sites(group, (findings | used) == 0);
+  send_counts(group, used);
+  leave_multiprocessors(group);
   if (group.leads()) {
-    const uint32_t findings = fresh(&engine->findings);
     if (findings != 0) send(group, kCountRecord, static_cast<uint64_t>(Count::kFindings) << 60, findings);
     publish(&engine->findings, 0u);
     publish(&engine->used_count, 0u);
@@ -198,9 +198,17 @@ CUVEIN_SLOW void finish(Group group) {
     // A kernel of a graph that is run again in the same replay is not described anew.
     publish(engine->decisions + group.state()->place,
             replayed(group) ? decision_of_mine(group) | kOnHost : uint64_t{kUndecided});
-    __threadfence();
+  }
+  // What the lanes have cleared is so before the next launch has the engine.
+  __threadfence();
+  __syncwarp(group.active);
+  if (group.leads()) {
     publish(&engine->owner, 0u);
-    send(group, static_cast<uint32_t>(RecordKind::kLaunchEnd), 0, 0);
+    constexpr uint32_t kEnd = static_cast<uint32_t>(RecordKind::kLaunchEnd);
+    if (reserved == kNotReserved)
+      send(group, kEnd, 0, 0);
+    else if (reserved != kNoRoom)
+      write_record(group, reserved, kEnd, 0, 0);
   }
   __syncwarp(group.active);
 }

@@ -29,43 +29,67 @@ CUVEIN_FAST uint32_t tag_of_site(const Group& group, Space space, uint32_t exten
   const uint32_t more = space == Space::kShared           ? extent >> kSharedExtent << kExtentShift
                         : has_no_resident(*group.state()) ? kNoResident
                                                           : 0;
-  return group.slot() + 1 | more;
+  return family_of(group.data) | more;
 }
 
-// Remembers what is known of an instruction and of this warp. All lanes; `window` holds every byte of one
-// allocation.
-CUVEIN_SLOW void make_site(Group group, uint64_t node, uint64_t first, uint32_t where, uint32_t extent) {
+// Whether a site of this family can be made where there is one with that tag.
+CUVEIN_FAST bool makes_way(uint32_t tag, uint32_t family) {
+  return family != 0 && family_of_tag(tag) != family && family_of_tag(tag) != kBeingMade;
+}
+
+// Sites of barriers are told from those of accesses by this, in `where`.
+constexpr uint32_t kBarrierSite = 8;
+CUVEIN_FAST uint32_t where_of(const State& state, uint64_t node) {
+  const bool barrier = static_cast<Count>(node >> 60) == Count::kBarrier;
+  return state.pc_base + (instruction_of(node) << 4) +
+         (barrier ? kBarrierSite : static_cast<uint32_t>(node >> 55 & 3));
+}
+
+// Remembers what is known of an instruction where `before` is the tag of its site, which makes way. The
+// window from `first` holds every byte of one allocation. One lane; whether it has done so. (No more
+// arguments than registers, see gpu_group.cuh.)
+CUVEIN_SLOW bool make_site(Group group, uint64_t node, uint64_t first, uint32_t before, uint32_t extent) {
   const State& state = *group.state();
-  if (!group.leads() || replayed(group)) return;
-  const uint32_t number = site_of(where, group.slot() + 1);
+  const uint32_t family = family_of(group.data), where = where_of(state, node);
+  const uint32_t number = site_of(where, family);
   Site* site = site_at(group.data, number);
-  // A site that is being made has no tag yet, but an instruction. One that is there was not seen for an old
-  // copy in the multiprocessor's cache; storing what is there anyway renews it.
-  const uint32_t there = fresh(&site->where);
   const uint32_t tag = tag_of_site(group, static_cast<Space>(node >> 55 & 3), extent);
-  if (there == where && fresh(&site->tag) == tag) publish(&site->tag, tag);
-  if (there != 0 || atomicCAS(&site->where, 0u, where) != 0) return;
+  if (atomicCAS(&site->tag, before, kBeingMade) != before) return false;
   const uint32_t unit_shift =
       static_cast<Space>(node >> 55 & 3) == Space::kGlobal ? state.global_shift : state.shared_shift;
-  const uint32_t instruction = static_cast<uint32_t>(node >> 31) & ((1u << kMostInstructionBits) - 1);
   publish(site_node(group.data, number), node);
-  publish(&site->entry, instruction << kInstructionShift);
   const uint32_t size_shift = static_cast<uint32_t>(node >> 57) & 7;
   const uint32_t together = size_shift <= 2 ? 2 : size_shift == 3 ? 1 : 0;
   const bool read = static_cast<AccessType>(node >> 53 & 3) == AccessType::kRead;
   const bool long_way = state.cluster_bits != 0 || state.copy_flag != 0;
-  publish(&site->shifts, (long_way ? 1u << 31 : 0) | (size_shift < 2 ? 1u << 30 : 0) |
-                             (read && together < 2 ? 1u << 29 : 0) | together << 27 |
-                             static_cast<uint32_t>(__popc(state.clock_mask)) << 22 |
-                             bits_for(state.pc_limit) << 17 | state.event_bits << 12 |
-                             state.block_shift << 6 | (size_shift - unit_shift & 7) << 3 | unit_shift);
-  publish(&site->extent, extent);
-  publish(&site->first, first);
-  Engine* engine = group.engine();
-  publish(engine->used + kAllCounters + atomicAdd(&engine->used_sites, 1u), number);
+  const uint32_t shifts = (long_way ? 1u << 31 : 0) | (size_shift < 2 ? 1u << 30 : 0) |
+                          (read && together < 2 ? 1u << 29 : 0) | together << 27 |
+                          static_cast<uint32_t>(__popc(state.clock_mask)) << 22 |
+                          bits_for(state.pc_limit) << 17 | state.event_bits << 12 | state.block_shift << 6 |
+                          (size_shift - unit_shift & 7) << 3 | unit_shift;
+  publish_quad(site, where, shifts, kBeingMade, instruction_of(node) << kInstructionShift);
+  publish_quad(&site->tag_of_window, family, extent, static_cast<uint32_t>(first),
+               static_cast<uint32_t>(first >> 32));
+#pragma unroll
+  for (uint32_t way = 0; way < kSiteWays; way += 2) publish_quad(site->keys + way, 0, 0, 0, 0);
+  keep_site(group.data, number);
   __threadfence();
-  publish(&site->tag_of_window, group.slot() + 1);
   publish(&site->tag, tag);
+  return true;
+}
+CUVEIN_FAST Quad head_of_site(uint64_t data, uint32_t number) {
+  return fetch(reinterpret_cast<const Quad*>(site_at(data, number)));
+}
+// The site of a barrier. One that is there was not seen for an old copy in the multiprocessor's cache;
+// storing what is there anyway renews it. One lane.
+CUVEIN_FAST void make_barrier_site(const Group& group, uint64_t node) {
+  const uint32_t family = family_of(group.data), where = where_of(*group.state(), node);
+  const uint32_t number = site_of(where, family);
+  const Quad head = head_of_site(group.data, number);
+  if (head.x == where && head.z == family)
+    publish(&site_at(group.data, number)->tag, family);
+  else if (makes_way(head.z, family))
+    make_site(group, node, 0, head.z, 0);
 }
 
 CUVEIN_FAST uint32_t tag_of(uint64_t data) { return static_cast<uint32_t>(data & kSlotMask) + 1; }
@@ -88,8 +112,10 @@ CUVEIN_FAST uint64_t own_part(uint64_t data, uint32_t shifts, uint32_t tag) {
 // Counts an outcome of all lanes at the site; false: there is no way for it left. One lane.
 CUVEIN_SLOW bool take_outcome(uint64_t data, uint32_t site, uint64_t outcome) {
   const unsigned long long key = outcome;
-  // Ways are taken in turn: where the last is, so are all, and the outcome is none of them.
-  uint32_t way = site_at(data, site)->keys[kSiteWays - 1] >> kTagShift == tag_of(data) ? kSiteWays : 0;
+  // Where all are taken, the outcome is none of them.
+  uint32_t way = kSiteWays;
+  for (uint32_t i = 0; i < kSiteWays; ++i)
+    if (site_at(data, site)->keys[i] == 0) way = 0;
   for (; way < kSiteWays; ++way) {
     unsigned long long found = fresh(&site_at(data, site)->keys[way]);
     if (found == 0) found = atomicCAS(&site_at(data, site)->keys[way], 0ull, key);
@@ -268,7 +294,7 @@ CUVEIN_SLOW Spread spread_in_shared(uint64_t data, uint32_t active, uint32_t add
 CUVEIN_FAST unsigned long long* entry_at_site(uint64_t data, uint64_t address, uint32_t site, bool global) {
   const uint32_t unit_shift = quad<kSitesOffset>(site_address(data, site)).y & 7;
   if (global) return known_entry(data, address, unit_shift);
-  const Pair own = pair<kResidentsOffset + 8>(resident_address(data));
+  const Pair own = pair<kResidentsOffset + 16>(resident_address(data));
   return in_global<unsigned long long>(wide(own.x, own.y)) + (static_cast<uint32_t>(address) >> unit_shift);
 }
 CUVEIN_FAST uint64_t left_at_site(uint64_t data, uint32_t site, bool global) {

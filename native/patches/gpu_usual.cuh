@@ -14,16 +14,14 @@ enum class Left : uint32_t { kAll, kScattered, kCounts, kNothing };
 // The short way is written for the few registers of a callback, of which 14 need not be saved first: what is
 // put on the stack costs more than all that is computed. So what is loaded is looked at at once, and loaded
 // or computed again rather than kept, and branches stand where the compiler is not to be ahead of itself.
-// Where again() stands was tried out: it spares what the compiler (ptxas 13.5) would otherwise keep on the
-// stack.
 
 CUVEIN_FAST uint64_t known_address(uint64_t data, uint32_t where) {
-  return site_address(data, site_of(where, tag_of(data)));
+  return site_address(data, site_of(where, family_of(data)));
 }
 
 // Whether this warp's resident is remembered.
 CUVEIN_FAST bool is_resident(uint64_t data, uint32_t active) {
-  const Pair own = pair<kResidentsOffset + 16>(resident_address(data));
+  const Pair own = pair<kResidentsOffset + 8>(resident_address(data));
   if (!together(active, own.x == (tag_of(data) | warp_of_block() << kWarpShift))) return false;
   return together(active, own.y == static_cast<uint32_t>(block_of_grid()));
 }
@@ -33,11 +31,11 @@ CUVEIN_FAST bool is_resident(uint64_t data, uint32_t active) {
 // at 22.
 constexpr uint32_t kOfLaunch = 0xffu << 22, kNoResidentShift = 28, kGenerationAt = 22;
 
-// Whether the launch's state is known, and the generation in it.
+// Whether the launch has warps at this multiprocessor, and the generation.
 CUVEIN_FAST bool is_launch(uint64_t data, uint32_t* shifts) {
-  const Quad head = quad<kStatesOffset>(state_address(data));
-  *shifts |= head.w >> (kGenerationShift - 32) << kGenerationAt;
-  return head.x == tag_of(data);
+  const Quad stamp = quad<kStampsOffset>(stamp_address(data));
+  *shifts |= stamp.w >> (kGenerationShift - 32) << kGenerationAt;
+  return stamp.x == tag_of(data);
 }
 
 // Whether the site is that of the instruction; in shared memory, whether the address is within the block's,
@@ -48,9 +46,9 @@ CUVEIN_FAST bool is_site(uint64_t data, uint64_t site, uint32_t where, uint32_t 
   *shifts = head.y;
   if (kSpace == Space::kGlobal) {
     *shifts = (head.y & ~kOfLaunch) | (kFollowsOrder ? 0 : (head.z & kNoResident) >> 3);
-    return (head.x == where) & ((head.z & ((1u << kExtentShift) - 1)) == tag_of(data));
+    return (head.x == where) & (family_of_tag(head.z) == family_of(data));
   }
-  return (head.x == where) & ((head.z & ((1u << kExtentShift) - 1)) == tag_of(data)) &
+  return (head.x == where) & (family_of_tag(head.z) == family_of(data)) &
          (low < head.z >> kExtentShift << kSharedExtent);
 }
 
@@ -60,8 +58,7 @@ CUVEIN_FAST bool is_in_window(uint64_t data, uint64_t site, uint64_t address, ui
   bool known;
   {
     const Quad window = quad<kSitesOffset + 16>(site);
-    again(&address);
-    known = (window.x == tag_of(data)) & (address - wide(window.z, window.w) < window.y);
+    known = (window.x == family_of(data)) & (address - wide(window.z, window.w) < window.y);
   }
   again(&data);
   const uint64_t key = directory_key(address, shifts & 7);
@@ -74,7 +71,9 @@ CUVEIN_FAST bool is_in_window(uint64_t data, uint64_t site, uint64_t address, ui
 // Edge key of a unit, as compare() and compare_shared() have it, without branches and without clusters.
 template <Space kSpace>
 CUVEIN_FAST uint32_t compare_usual(uint32_t shifts, uint64_t before, uint64_t now) {
+  // One after the other, which needs the fewest registers.
   const bool other_block = (before ^ now) >> (shifts >> 6 & 63) != 0;
+  again(&shifts);
   const uint32_t pc_bits = shifts >> 17 & 31;
   const uint32_t lanes =
       (static_cast<uint32_t>(before) ^ static_cast<uint32_t>(now)) & ((1u << kInstructionShift) - 1);
@@ -117,8 +116,10 @@ CUVEIN_FAST bool count_way(uint64_t site, uint32_t active, bool idle, uint64_t k
   return true;
 }
 
+// The userdata: the launch is the one that has the engine.
 CUVEIN_FAST uint64_t data_of_site(uint64_t site) {
-  return base_of(site) | kGpuCandidate | ((word<kSitesOffset + 8>(site) & ((1u << kExtentShift) - 1)) - 1);
+  return base_of(site) | kGpuCandidate | (word<kEngineOffset + offsetof(Engine, owner)>(base_of(site)) - 1) |
+         static_cast<uint64_t>(family_of_tag(word<kSitesOffset + 8>(site))) << kFamilyShift;
 }
 CUVEIN_FAST uint32_t site_number(uint64_t site) {
   return static_cast<uint32_t>(site - base_of(site)) / static_cast<uint32_t>(sizeof(Site));
@@ -164,44 +165,40 @@ CUVEIN_FAST Left analyse_usual(uint64_t site, uint32_t lanes, uint32_t low, uint
     }
     facts = extra << kExtraShift | (one == 0 ? more << kAddressesShift : 0) | more;
   }
-  again_lanes<kWhole>(&active);
+  again_lanes<kWhole>(&active), again(&shifts), again(&facts);
 
   // Of one place, as many lanes as it has units.
   const bool idle = (((facts >> kAddressesShift ^ facts) & 31) != 0) &
                     ((lane_of_warp() - first_of(active)) >> (shifts >> 3 & 7) != 0);
-  Pair of_site;  // tag, what entries have of it
-  if (kGlobal) of_site = pair<kSitesOffset + 8>(site);
   uint32_t edge = 0;
   if (!idle) {
     const bool one = ((facts >> kAddressesShift ^ facts) & 31) != 0;
-    uint64_t entry, mine;
+    uint64_t entry;
     if (kGlobal) {
       entry = (static_cast<uint64_t>(page) << kPageShift) +
               ((low >> (shifts & 7)) & ((1u << kPageEntriesBits) - 1)) * 8;
     } else {
-      const Quad own = quad<kResidentsOffset>(resident_address(site));
-      entry = wide(own.z, own.w) + (low >> (shifts & 7)) * 8;
-      mine = wide(own.x, own.y);
+      const Pair shadow = pair<kResidentsOffset + 16>(resident_address(site));
+      entry = wide(shadow.x, shadow.y) + (low >> (shifts & 7)) * 8;
     }
     if (one) entry += (lane_of_warp() - first_of(active)) * 8;
     again_lanes<kWhole>(&active), again(&site);
+    uint64_t mine;
     if (kGlobal && (shifts >> kNoResidentShift & 1) != 0) {
       mine = own_part_of(shifts, shifts >> kGenerationAt & ((1u << (64 - kGenerationShift)) - 1));
-    } else if (kGlobal) {
+    } else {
       const Pair own = pair<kResidentsOffset>(resident_address(site));
       mine = wide(own.x, own.y);
     }
-    mine |= kGlobal ? of_site.y : word<kSitesOffset + 12>(site);
-    again(&mine);
+    mine |= word<kSitesOffset + 12>(site);
     const uint64_t before =
         atomicExch(in_global<unsigned long long>(entry),
                    static_cast<unsigned long long>(mine | (one ? highest_of(active) : lane_of_warp())));
-    again_lanes<kWhole>(&active), again(&shifts), again(&mine), again(&site);
+    again_lanes<kWhole>(&active), again(&shifts);
     edge = compare_usual<kSpace>(shifts, before, mine | (one ? first_of(active) : lane_of_warp()));
   }
-  again_lanes<kWhole>(&active);
-  const uint64_t key =
-      outcome((kGlobal ? of_site.x : word<kSitesOffset + 8>(site)) & ((1u << kExtentShift) - 1), edge, facts);
+  again_lanes<kWhole>(&active), again(&site);
+  const uint64_t key = outcome(word<kSitesOffset + 8>(site) & ((1u << kExtentShift) - 1), edge, facts);
   *rest = key;  // in any case: what was there need not be kept
   return count_way<kWhole>(site, active, idle, key) ? Left::kNothing : Left::kCounts;
 }
@@ -234,6 +231,7 @@ CUVEIN_FAST bool find_site(uint64_t* handle, uint32_t lanes, uint32_t where, uin
       return false;
   }
   // Computed again, which costs less than to keep it.
+  if (kSpace == Space::kGlobal) again(&data), again(&where);
   *handle = known_address(data, where);
   return true;
 }

@@ -66,12 +66,12 @@ CUVEIN_SLOW void take_way(uint64_t data, uint32_t site, uint32_t value, uint32_t
     unsigned long long* way = at_base<unsigned long long>(base_of(data), kWaysOffset, first + i);
     unsigned long long found = *way;
     if (found >> kWayTagShift != key >> kWayTagShift) {
-      // Free, or so it seemed from an old copy in the multiprocessor's cache.
-      found = atomicCAS(way, 0ull, key);
-      if (found == 0) {
-        Engine* engine = in_global<Engine>(base_of(data) + kEngineOffset);
-        engine->used[kUsedWays + atomicAdd(&engine->used_ways, 1u)] = first + i;
-        found = key;
+      // Free or another family's, or so it seemed from an old copy in the multiprocessor's cache.
+      found = fresh(way);
+      if (found >> kWayTagShift != key >> kWayTagShift) {
+        const unsigned long long before = atomicCAS(way, found, key);
+        if (before == found) keep_way(data, first + i);
+        found = before == found ? key : before;
       }
       if (found == key) publish(way, key);  // the copy in the cache is renewed
     }
@@ -124,34 +124,6 @@ CUVEIN_FAST bool count_ways(uint64_t site, uint32_t lanes, uint32_t edge, uint32
 CUVEIN_SLOW void count_lanes(uint64_t data, uint32_t active, uint32_t site, uint32_t edge, uint32_t facts) {
   if (!count_ways<false>(site_address(data, site), active, edge, facts))
     count_first(data, active, site, edge, facts);
-}
-
-// Moves what was counted at the ways to the tables, and frees them. By the last warp of the launch, a few of
-// its lanes for each way.
-CUVEIN_SLOW void fold_ways(Group group) {
-  Engine* engine = group.engine();
-  const uint32_t used = fresh(&engine->used_ways);
-  const uint32_t team = group.active != ~0u ? 1 : kFoldLanes, teams = group.count() / team;
-  const uint32_t member = group.rank() % team;
-  const uint32_t mates = team == 1 ? 1u << group.lane : ((1u << kFoldLanes) - 1) << (group.lane - member);
-#pragma unroll 1
-  for (uint32_t i = group.rank() / team; i < used; i += teams) {
-    if (group.rank() / team >= teams) break;
-    const uint32_t number = fresh(&engine->used[kUsedWays + i]);
-    unsigned long long* way = at_base<unsigned long long>(group.base(), kWaysOffset, number);
-    const uint64_t key = fresh(way);
-    const uint64_t count =
-        together_of(take_counts(group.base() + kWayCountsOffset + number * uint64_t{8}, member, team), mates);
-    if (member == 0) {
-      add(group, multiprocessor() & group.state()->copy_mask, counter_of_way(group.data, key), count);
-      publish(way, 0ull);
-    }
-    __syncwarp(mates);
-  }
-  __syncwarp(group.active);
-  if (group.leads()) publish(&engine->used_ways, 0u);
-  __threadfence();
-  __syncwarp(group.active);
 }
 
 }  // namespace gpu

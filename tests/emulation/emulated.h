@@ -200,6 +200,12 @@ T atomicOr(T* at, T value) {
   return before;
 }
 template <typename T>
+T atomicAnd(T* at, T value) {
+  const T before = *at;
+  *at = before & value;
+  return before;
+}
+template <typename T>
 T atomicMax(T* at, T value) {
   const T before = *at;
   if (before < value) *at = value;
@@ -288,12 +294,15 @@ template <typename T>
 void publish(T* at, T value) {
   *const_cast<volatile T*>(at) = value;
 }
-inline void write_ring(uint8_t* at, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
-  uint32_t* words = reinterpret_cast<uint32_t*>(at);
+inline void publish_quad(void* at, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
+  uint32_t* words = static_cast<uint32_t*>(at);
   words[0] = x;
   words[1] = y;
   words[2] = z;
   words[3] = w;
+}
+inline void write_ring(uint8_t* at, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
+  publish_quad(at, x, y, z, w);
 }
 
 }  // namespace gpu

@@ -17,6 +17,7 @@ namespace comparison {
 
 constexpr uint64_t kRing = 8 << 20;
 constexpr uint32_t kPages = 256;
+constexpr uint32_t kMultiprocessorsCounting = 36;  // more than the tests use
 
 template <typename T>
 T* zeroed(size_t count) {
@@ -44,7 +45,7 @@ struct Ring {
       taken += sizeof record;
       Launch& launch = launches[{record.launch, record.reserved}];
       if (record.kind == static_cast<RecordKind>(gpu::kCountRecord))
-        launch.counts.add(record.address, static_cast<uint64_t>(record.value));
+        launch.counts.add(record.address, record.block, static_cast<uint64_t>(record.value));
       else if (record.kind == RecordKind::kLaunchEnd)
         launch.ended = true;
     }
@@ -81,7 +82,7 @@ struct Device {
     engine->warps = zeroed<gpu::Warp>(places * gpu::kWarpsPerBlock);
     copies = zeroed<gpu::Copies>(places * gpu::kWarpsPerBlock);
     engine->locks = zeroed<uint32_t>(gpu::kMultiprocessors);
-    engine->used = zeroed<uint32_t>(gpu::kMostUsed);
+    engine->used = zeroed<uint32_t>(gpu::kAllCounters);
     shared_shadow = zeroed<uint64_t>(size_t{2} * gpu::kMultiprocessors * gpu::kSharedBytes);
   }
 
@@ -90,6 +91,23 @@ struct Device {
     for (const uint64_t page : pages) madvise(reinterpret_cast<void*>(page), gpu::kPageBytes, MADV_DONTNEED);
     madvise(shared_shadow, size_t{gpu::kMultiprocessors} * gpu::kSharedBytes * sizeof(uint64_t),
             MADV_DONTNEED);
+  }
+
+  // Families begin anew.
+  void clear_sites() {
+    char* const memory = reinterpret_cast<char*>(channel);
+    std::memset(memory + gpu::kSitesOffset, 0, sizeof(gpu::Site) * gpu::kSites);
+    std::memset(memory + gpu::kWaysOffset, 0, sizeof(uint64_t) * gpu::kWays);
+    std::memset(memory + gpu::kKeptOffset, 0, sizeof(gpu::Kept) * gpu::kFamilies);
+    families.clear();
+  }
+
+  // Whether something is counted at a site or a way.
+  bool counts() const {
+    const char* const memory = reinterpret_cast<const char*>(channel) + gpu::kCountsOffset;
+    for (uint64_t at = 0; at < kMultiprocessorsCounting * gpu::kCountSetBytes; at += 8)
+      if (*reinterpret_cast<const uint64_t*>(memory + at) != 0) return true;
+    return false;
   }
 
   Ring* ring;
@@ -102,6 +120,7 @@ struct Device {
   uint64_t* shared_shadow;
   gpu::Copies* copies;
   uint32_t generation = 0;
+  std::map<std::vector<uint64_t>, uint32_t> families;  // by what they have in common
 };
 
 }  // namespace comparison

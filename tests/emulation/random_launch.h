@@ -24,6 +24,7 @@ struct Instruction {
 };
 
 struct Settings {
+  uint32_t code;  // number of the kernel
   uint32_t blocks, threads, shared;
   uint32_t grid[3], cluster[3];
   uint32_t global_shift, shared_shift, local_shift, synchronises;
@@ -44,24 +45,36 @@ inline uint32_t existing(const Settings& settings, uint32_t warp) {
   return threads >= 32 ? ~0u : (1u << threads) - 1;
 }
 
-inline Settings settings_for(std::mt19937& random) {
-  Settings settings;
-  settings.blocks = 1 + random() % 7;
-  settings.threads = 1 + random() % 100;
+// A launch's shape and what memory there is.
+inline void draw_shape(std::mt19937& random, Settings* settings) {
+  settings->blocks = 1 + random() % 7;
+  settings->threads = 1 + random() % 100;
   // With much shared memory a multiprocessor has room for one block only, so that blocks move on to others.
-  settings.shared = random() % 6 == 0 ? 200 * 1024 : 64 + random() % 4000;
-  if (settings.shared > 100 * 1024) settings.blocks = std::min(settings.blocks, kMultiprocessorsUsed);
-  settings.grid[0] = settings.blocks;
-  settings.grid[1] = settings.grid[2] = 1;
-  for (uint32_t& size : settings.cluster) size = 1;
-  if (settings.shared <= 100 * 1024 && random() % 3 == 0) {
-    settings.blocks = 1;
+  settings->shared = random() % 6 == 0 ? 200 * 1024 : 64 + random() % 4000;
+  if (settings->shared > 100 * 1024) settings->blocks = std::min(settings->blocks, kMultiprocessorsUsed);
+  settings->grid[0] = settings->blocks;
+  settings->grid[1] = settings->grid[2] = 1;
+  for (uint32_t& size : settings->cluster) size = 1;
+  if (settings->shared <= 100 * 1024 && random() % 3 == 0) {
+    settings->blocks = 1;
     for (int i = 0; i < 3; ++i) {
-      settings.cluster[i] = 1 + random() % 3;
-      settings.grid[i] = settings.cluster[i] * (1 + random() % 2);
-      settings.blocks *= settings.grid[i];
+      settings->cluster[i] = 1 + random() % 3;
+      settings->grid[i] = settings->cluster[i] * (1 + random() % 2);
+      settings->blocks *= settings->grid[i];
     }
   }
+}
+inline void draw_memory(std::mt19937& random, Settings* settings) {
+  settings->allocations = {{kMemory, 512}, {kMemory + 512, 256}, {kMemory + 1024, 128}};
+  if (settings->usual) settings->allocations = {{kMemory, 4096}};
+  if (random() % 2) settings->allocations.push_back({kMemory + (uint64_t{2} << 21), 1 << 20});
+}
+
+inline Settings settings_for(std::mt19937& random) {
+  static uint32_t kernels = 0;
+  Settings settings;
+  settings.code = ++kernels;
+  draw_shape(random, &settings);
   settings.synchronises = random() % 3;
   settings.usual = random() % 2;
   // Sizes that occur.
@@ -96,12 +109,23 @@ inline Settings settings_for(std::mt19937& random) {
   if (!no_shared && shared & 16)
     settings.instructions.push_back(
         {static_cast<int32_t>(kBase) + 16 * 320, Space::kShared, AccessType::kRead, 4, false, true});
-  settings.allocations = {{kMemory, 512}, {kMemory + 512, 256}, {kMemory + 1024, 128}};
-  if (settings.usual) settings.allocations = {{kMemory, 4096}};
-  if (random() % 2) settings.allocations.push_back({kMemory + (uint64_t{2} << 21), 1 << 20});
+  draw_memory(random, &settings);
   settings.orders = settings.synchronises != 0 && random() % 4 != 0;
   settings.mixed = random() % 8 == 0;
   return settings;
+}
+
+// The same kernel again, more or less as before.
+inline void vary(std::mt19937& random, Settings* settings) {
+  const uint32_t shared = settings->shared;
+  if (random() % 2) draw_shape(random, settings);
+  if (random() % 2 && shared <= 100 * 1024) settings->shared = shared;
+  if (random() % 4) return;
+  draw_memory(random, settings);
+  // What was in one allocation may be in another by now, or in none.
+  settings->allocations.front().size = 64u << random() % 4;
+  settings->allocations.push_back({kMemory + 896, 32});
+  if (random() % 2) std::swap(settings->allocations.front(), settings->allocations.back());
 }
 
 }  // namespace comparison

@@ -41,6 +41,8 @@ class Run {
     for (size_t i = 0; i < settings.allocations.size(); ++i)
       ranges_.push_back(
           {settings.allocations[i].address, settings.allocations[i].size << gpu::kRangeShift | (i + 1)});
+    std::sort(ranges_.begin(), ranges_.end(),
+              [](const gpu::Range& a, const gpu::Range& b) { return a.first < b.first; });
     for (int i = 0; i < 3; ++i) given.cluster[i] = static_cast<uint16_t>(settings.cluster[i]);
     given.copies = settings.copies ? reinterpret_cast<uint64_t>(device->copies) : 0;
     given.local_shift = static_cast<uint8_t>(settings.local_shift);
@@ -52,8 +54,11 @@ class Run {
     }
     given.range_count = static_cast<uint32_t>(ranges_.size());
     given.ranges = ranges_.data();
-    static uint64_t range_version = 0;
-    given.range_version = ++range_version;
+    std::vector<uint64_t> memory;
+    for (const gpu::Range& range : ranges_) memory.insert(memory.end(), {range.first, range.extent});
+    static std::map<std::vector<uint64_t>, uint64_t> versions;
+    given.range_version = versions.emplace(memory, versions.size() + 1).first->second;
+    if (grid == 0) family_ = family_of_launch(given.range_version);
     given.shared_shadow = reinterpret_cast<uint64_t>(device->shared_shadow);
   }
 
@@ -87,6 +92,13 @@ class Run {
       else
         access(block, below(warps_));
     }
+  }
+
+  // Whether some of its threads have not ended.
+  bool running() {
+    for (uint32_t block = 0; block < settings_.blocks; ++block)
+      if (live(block) != 0) return true;
+    return false;
   }
 
   // All threads end that have not.
@@ -146,7 +158,18 @@ class Run {
 
  private:
   uint64_t data() const {
-    return reinterpret_cast<uint64_t>(device_->channel) | kGpuCandidate | (grid_ != 0 ? kReplay : 0) | slot_;
+    return reinterpret_cast<uint64_t>(device_->channel) | kGpuCandidate | (grid_ != 0 ? kReplay : 0) | slot_ |
+           uint64_t{family_} << kFamilyShift;
+  }
+  // As the host numbers them, but for how they lie in the table.
+  uint32_t family_of_launch(uint64_t range_version) const {
+    const uint32_t cluster = settings_.cluster[0] * settings_.cluster[1] * settings_.cluster[2];
+    const uint64_t blocks = (settings_.blocks / cluster) << gpu::bits_for(cluster);
+    const std::vector<uint64_t> common = {settings_.code,       gpu::bits_for(blocks), settings_.cluster[0],
+                                          settings_.cluster[1], settings_.cluster[2],  settings_.shared,
+                                          range_version,        settings_.orders};
+    const auto next = static_cast<uint32_t>(device_->families.size() * 37 % (gpu::kFamilies - 1) + 1);
+    return device_->families.emplace(common, next).first->second;
   }
   uint32_t below(uint32_t bound) { return (*random_)() % bound; }
   uint32_t& exited(uint32_t block, uint32_t warp) { return exited_[size_t{block} * warps_ + warp]; }
@@ -405,11 +428,15 @@ class Run {
     for (uint32_t lane = 0; lane < 32; ++lane) lanes[lane] = (active >> lane & 1) != 0 ? addresses[lane] : 0;
   }
 
+ public:
   Device* device_;
+
+ private:
   std::mt19937* random_;
   const Settings& settings_;
   const uint32_t slot_;
   const uint32_t grid_;
+  uint32_t family_ = 0;
   uint32_t place_;  // of the description
   uint32_t warps_;
   std::vector<uint32_t> exited_;

@@ -37,11 +37,16 @@ def compiled(folder: Path, source: str, *others: Path, defines: tuple[str, ...] 
     return str(program)
 
 
-def comparing(folder: Path, *defines: str) -> str:
-    """The comparing program, compiled."""
+def generated(folder: Path) -> None:
+    """The header that is made from the vocabulary."""
     generator = NATIVE / "model" / "generate_vocabulary.py"
     vocabulary = ROOT / "src" / "cuvein" / "vocabulary.py"
     subprocess.run([sys.executable, generator, vocabulary, folder / "model" / "vocabulary.h"], check=True)
+
+
+def comparing(folder: Path, *defines: str) -> str:
+    """The comparing program, compiled."""
+    generated(folder)
     return compiled(folder, "compare_engines.cpp", *NATIVE.glob("analyzer/*.cpp"), defines=defines)
 
 
@@ -85,10 +90,23 @@ def test_blocks_that_share_a_count_of_ended_threads_end_the_launch(tmp_path: Pat
     assert (done.returncode, done.stdout) == (0, "60 launches agree\n"), done.stderr
 
 
+def test_sites_that_make_way_for_others_lose_nothing(tmp_path: Path) -> None:
+    program = comparing(tmp_path, "CUVEIN_SITES=64")
+    done = subprocess.run([program, "5001", "150"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "150 launches agree\n"), done.stdout + done.stderr
+
+
 def test_comparison_notices_what_differs(compare_engines: str) -> None:
     done = subprocess.run([compare_engines, "1", "5", "--spoil"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "differs" in done.stdout
+
+
+def test_families_of_launches_have_numbers_of_their_own(tmp_path: Path) -> None:
+    generated(tmp_path)
+    program = compiled(tmp_path, "launch_families.cpp", NATIVE / "monitor" / "gpu_families.cpp")
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "families are told apart\n"), done.stdout
 
 
 def test_access_sizes_are_read_from_machine_code(tmp_path: Path) -> None:
