@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import multiprocessing
 import os
 import shutil
 import sys
@@ -164,8 +165,9 @@ def main() -> int:
         }
 
     # Round by round, so that whenever the time is up all have as many runs. Processes, since to read profiles
-    # takes as long as to make them.
-    with ProcessPoolExecutor(max_workers=options.jobs) as pool:
+    # takes as long as to make them; started anew, since the driver has threads in this one.
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=options.jobs, mp_context=spawn) as pool:
         took = 0.0
         while rounds < options.runs and time.monotonic() - begin + took < options.seconds:
             started_at = time.monotonic()
