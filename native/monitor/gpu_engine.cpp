@@ -271,12 +271,14 @@ bool GpuEngine::provide_generation(const Launch& launch, Sanitizer_StreamHandle 
     }
     left -= here;
   }
-  for (unsigned shift = 0; shift < std::size(shared_); ++shift)
-    if (shared_[shift] != nullptr &&
+  for (unsigned shift = 0; shift < std::size(shared_); ++shift) {
+    if (shared_used_[shift] &&
         sanitizer().Memset(shared_[shift], 0, shared_shadow_bytes(shift), stream) != SANITIZER_SUCCESS) {
       *reason = "its memory could not be cleared";
       return false;
     }
+    shared_used_[shift] = false;
+  }
   if (families_.crowded(gpu::kGenerations) && !clear_sites(stream)) {
     *reason = "its memory could not be cleared";
     return false;
@@ -449,6 +451,7 @@ std::string GpuEngine::describe(Launch* launch, uint32_t slot, Sanitizer_StreamH
   given.local = local;
   for (int i = 0; i < 3; ++i) given.cluster[i] = static_cast<uint16_t>(launch->cluster[i]);
   given.shared = code.facts.shared_sizes != 0;
+  if (given.shared != 0) shared_used_[std::min(shared_shift, 2u)] = true;
   given.orders = orders;
   given.synchronises = code.facts.warp_syncs ? 2 : code.facts.barriers ? 1 : 0;
   Ranges& used = ranges_[static_cast<size_t>(ranges)];

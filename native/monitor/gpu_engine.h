@@ -151,7 +151,8 @@ class GpuEngine {
   CUstream cleared_on_ = nullptr;  // where memory was last prepared
   uint32_t cleared_before_ = 0;    // the launch that it was prepared for; 0: that is past
   void* copies_ = nullptr;
-  void* shared_[3] = {};  // by log2 of the unit
+  void* shared_[3] = {};      // by log2 of the unit
+  bool shared_used_[3] = {};  // by a launch since it was cleared
   std::unordered_map<const Entry*, Span> spans_;
 };
 
