@@ -267,11 +267,12 @@ static_assert(kNodesOffset + kSites * sizeof(uint64_t) <= kWaysOffset);
 // What has no outcome of all lanes alike is counted apart, what the access did as a whole and the edges of
 // its lanes: at ways that all sites share. A key has one of a few ways side by side. Like sites they stay,
 // and make way for those of other families.
-//   tag 21 at 40 | site 11 at 26 | is facts 1 at 25 | edge key, or facts as in the key of a node
+//   tag 21 at 40 | what is counted of the edge 2 at 38 | site 11 at 26 | is facts 1 at 25 | edge key, or
+//   facts as in the key of a node
 constexpr unsigned kWaysBits = CUVEIN_WAYS_BITS;
 constexpr uint32_t kWays = 1u << kWaysBits;
 constexpr unsigned kTogetherBits = 2;  // ways side by side, log2
-constexpr unsigned kWayValueBits = 25, kWaySiteShift = 26, kWayTagShift = 40;
+constexpr unsigned kWayValueBits = 25, kWaySiteShift = 26, kWayKindShift = 38, kWayTagShift = 40;
 static_assert(kWaysOffset + kWays * 8 <= kResidentsOffset);
 // The counts of a multiprocessor. Not a power of two, or those of one site would lie in one part of the
 // second-level cache.

@@ -23,7 +23,7 @@ template <Space kSpace>
 CUVEIN_FAST void analyse_access(const Group& group, uint64_t pc, uint64_t address, uint32_t size,
                                 uint32_t flags) {
   Access access{AccessType::kRead, false, moved_shift(size)};
-  if (classify(flags, &access.type)) analyse<kSpace>(group, access, pc, address);
+  if (classify(flags, &access.type)) analyse_any<kSpace>(group, access, pc, address);
 }
 
 }  // namespace

@@ -156,8 +156,8 @@ CUVEIN_SLOW bool make_global_site(Group group, uint64_t address, uint64_t node, 
 // Whether there is a site for the access.
 CUVEIN_FAST bool has_site(const State& state, Space space, const Access& access, uint32_t pc) {
   const uint32_t unit_shift = space == Space::kGlobal ? state.global_shift : state.shared_shift;
-  const bool copies = space == Space::kShared && access.asynchronous;  // have another clock
-  return access.size_shift >= unit_shift && !copies && instruction_known(state, pc) &&
+  const bool followed = !access.asynchronous || space == Space::kGlobal || state.copy_flag != 0;
+  return access.size_shift >= unit_shift && followed && instruction_known(state, pc) &&
          state.blocks >> 32 == 0;
 }
 
@@ -227,7 +227,8 @@ CUVEIN_FAST void analyse(const Group& group, const Access& access, uint64_t pc, 
   }
   if (fine) find_out(group, kFineAccess);
   const uint32_t low = static_cast<uint32_t>(pc);
-  if (group.leads() && has_site(state, kSpace, access, low)) {
+  const bool copies = !kGlobal && access.asynchronous;  // have another clock
+  if (group.leads() && !copies && has_site(state, kSpace, access, low)) {
     const uint32_t number = site_of(low + static_cast<uint32_t>(kSpace), family_of(group.data));
     make_access_site<kSpace>(group, state, wide_address, access, low, head_of_site(group.data, number).z);
     if (!has_no_resident(state))
@@ -250,10 +251,8 @@ CUVEIN_FAST void analyse(const Group& group, const Access& access, uint64_t pc, 
       alike = __popc(lanes.leaders);
     else
       add_apart(group, copy, lanes.leaders, of_edge | edge);
-  } else if (size_shift - unit_shift <= 2) {
-    exchange_few(group, entry, mine, lanes.leaders, pack_reuse(lanes.highest, size_shift, kSpace));
   } else {
-    exchange_many(group, entry, mine, lanes.leaders, pack_reuse(lanes.highest, size_shift, kSpace));
+    exchange_units(group, entry, mine, lanes.leaders, pack_reuse(lanes.highest, size_shift, kSpace));
   }
 
   // The edge, the node and the lanes that met others of the same instruction: side by side, by as many lanes.
@@ -283,9 +282,11 @@ CUVEIN_FAST Access unpack_access(uint32_t packed) {
   return {static_cast<AccessType>(packed & 0xff), (packed >> 16 & 1) != 0, packed >> 8 & 0xff};
 }
 
+constexpr unsigned kWavefrontsAt = 24;  // above those, see analyse()
+
 template <Space kSpace>
 CUVEIN_SLOW void analyse_slow(Group group, uint64_t address, uint32_t pc, uint32_t packed) {
-  analyse<kSpace>(group, unpack_access(packed), pc, address);
+  analyse<kSpace>(group, unpack_access(packed), pc, address, packed >> kWavefrontsAt);
 }
 
 // Remembers what accesses need to know of this warp. All lanes.

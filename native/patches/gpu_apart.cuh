@@ -2,7 +2,7 @@
 // whole and the edges of their lanes are counted apart.
 #pragma once
 
-#include "patches/gpu_usual.cuh"
+#include "patches/gpu_spread.cuh"
 
 namespace cuvein {
 namespace gpu {
@@ -227,13 +227,10 @@ CUVEIN_FAST void finish_rest(uint64_t address_of_site, uint64_t rest, uint32_t a
   } else if (together(active, (rest & kUncounted) != 0)) {
     count_first(data, active, site, static_cast<uint32_t>(rest),
                 static_cast<uint32_t>(rest >> 32) & (kOfFacts - 1));
+  } else if (active == ~0u) {
+    analyse_wide_warp<kSpace>(address_of_site, rest);
   } else {
-    uint64_t address = static_cast<uint32_t>(rest);
-    if (kGlobal) {
-      const Pair first = pair<kSitesOffset + 24>(address_of_site);
-      address = wide(first.x, first.y) + (static_cast<uint32_t>(rest) - first.x);
-    }
-    analyse_scattered(data, address, active, site, kGlobal);
+    analyse_wide_lanes<kSpace>(address_of_site, rest, active, 0);
   }
 }
 

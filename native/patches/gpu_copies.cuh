@@ -7,8 +7,16 @@
 namespace cuvein {
 namespace gpu {
 
+CUVEIN_FAST uint32_t place_of_resident(const Group& group, const Warp* warp) {
+  return static_cast<uint32_t>(warp - group.engine()->warps) / kWarpsPerBlock;
+}
+
 // The place of the block, which has one. One lane's.
 CUVEIN_FAST uint32_t place_of_lane(const Group& group) {
+  const Resident* resident = resident_at(group.data);
+  if (resident->tag == (group.slot() + 1 | warp_of_block() << kWarpShift) &&
+      resident->block == static_cast<uint32_t>(block_of_grid()) && resident->warp != nullptr)
+    return place_of_resident(group, resident->warp);
   const uint32_t places = group.state()->blocks_per_multiprocessor;
   const uint64_t key = key_of_block(group);
   const uint32_t home = multiprocessor() % kMultiprocessors;
@@ -53,21 +61,28 @@ CUVEIN_SLOW uint32_t compare_copy(Group group, uint64_t before, uint64_t now) {
   const uint32_t clock = static_cast<uint32_t>(now >> state.clock_shift) & state.clock_mask;
   const uint32_t origin_warp = static_cast<uint32_t>(before >> 5) & (kWarpsPerBlock - 1);
   const Copies* copies = copies_of(state, place, origin_warp);
-  bool unordered = issued >= fresh(&copies->forgotten);
-  const uint32_t waits = unordered ? fresh(&copies->waits) : 0;
-  // Lanes that have ended have not waited since.
-  const uint32_t exited =
-      fresh(&in_global(group.engine()->warps)[place * kWarpsPerBlock + origin_warp].exited);
-  const uint32_t last = exited >> (before & 31) & 1 ? fresh(&copies->at_exit) : ~0u;
+  // The first wait that completed it; mostly that is one of the last.
+  const uint32_t waits = fresh(&copies->waits);
+  uint32_t first = waits, completed = 0;
 #pragma unroll 1
-  for (uint32_t i = 0; i < waits; ++i) {
-    const uint32_t completed = fresh(&copies->wait[i].before);
-    if (issued >= completed) continue;
-    if (completed > last) break;
-    const uint32_t done = fresh(&copies->wait[i].clock);
-    unordered = label == Label::kBlock ? done >> state.event_bits >= clock >> state.event_bits
-                                       : label == Label::kWarpDiffInst && done >= clock;
-    break;
+  while (first != 0) {
+    const uint32_t earlier = fresh(&copies->wait[first - 1].before);
+    if (earlier <= issued) break;
+    completed = earlier;
+    --first;
+  }
+  bool unordered = true;
+  if (first == 0 && issued < fresh(&copies->forgotten)) {
+    unordered = false;
+  } else if (first != waits) {
+    // Lanes that have ended have not waited since.
+    const uint32_t exited =
+        fresh(&in_global(group.engine()->warps)[place * kWarpsPerBlock + origin_warp].exited);
+    if ((exited >> (before & 31) & 1) == 0 || completed <= fresh(&copies->at_exit)) {
+      const uint32_t done = fresh(&copies->wait[first].clock);
+      unordered = label == Label::kBlock ? done >> state.event_bits >= clock >> state.event_bits
+                                         : label == Label::kWarpDiffInst && done >= clock;
+    }
   }
   return (key & ~1u) | static_cast<uint32_t>(unordered);
 }
@@ -112,7 +127,7 @@ CUVEIN_SLOW void remember_wait(Copies* copies, uint32_t pending, uint32_t clock)
       publish(&copies->wait[waits].clock, fresh(&copies->wait[kWaitsKept + waits].clock));
     }
   }
-  __threadfence();
+  see_block();  // only its warps look
   publish(&copies->waits, waits);
 }
 

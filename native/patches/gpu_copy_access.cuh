@@ -82,6 +82,36 @@ CUVEIN_SLOW uint32_t wavefronts_of_copy(Group group, uint32_t source, uint32_t t
   return wavefronts;
 }
 
+// What the copy reads, as many bytes for all lanes.
+CUVEIN_SLOW void analyse_source(Group readers, uint64_t source, uint32_t pc, uint32_t packed) {
+  analyse_any<Space::kGlobal>(readers, unpack_access(packed), pc, source);
+}
+
+// What the copy writes. `wavefronts`: 0, as of other accesses.
+CUVEIN_SLOW void analyse_target(Group group, uint32_t pc, uint32_t target, uint32_t size_shift,
+                                uint32_t wavefronts) {
+  const Access access{AccessType::kWrite, true, size_shift};
+#pragma unroll 1
+  for (uint32_t attempt = 0; attempt < 3; ++attempt) {
+    uint64_t handle = group.data;
+    uint32_t shifts, page;
+    if (find_site<Space::kShared, false>(&handle, group.active, pc + static_cast<uint32_t>(Space::kShared),
+                                         target, &shifts, &page)) {
+      if (group.active == ~0u && wavefronts == 0)
+        analyse_wide_warp<Space::kShared>(handle, target);
+      else
+        analyse_wide_lanes<Space::kShared>(handle, target, group.active, wavefronts);
+      return;
+    }
+    if (replayed(group) || attempt == 2) break;
+    if (!__all_sync(group.active, is_resident(group.data, group.active)))
+      settle_warp(group);
+    else if (!prepare_access<Space::kShared>(group, target, pc, pack_access(access)))
+      break;
+  }
+  analyse_slow<Space::kShared>(group, target, pc, pack_access(access) | wavefronts << kWavefrontsAt);
+}
+
 // `bytes`: that the lane does not fill with zeros.
 CUVEIN_FAST void analyse_copy(const Group& group, uint64_t pc, uint64_t source, uint32_t target,
                               uint32_t size_shift, uint32_t bytes) {
@@ -90,7 +120,7 @@ CUVEIN_FAST void analyse_copy(const Group& group, uint64_t pc, uint64_t source, 
   if (bytes != 0) {
     const Access access{AccessType::kRead, true, size_shift};
     if (__all_sync(readers.active, bytes == 1u << size_shift))
-      analyse<Space::kGlobal>(readers, access, pc, source);
+      analyse_source(readers, source, static_cast<uint32_t>(pc), pack_access(access));
     else
       analyse_sizes(readers, source, access, static_cast<uint32_t>(pc), bytes);
   }
@@ -99,7 +129,7 @@ CUVEIN_FAST void analyse_copy(const Group& group, uint64_t pc, uint64_t source, 
   const uint32_t wavefronts =
       size_shift < 4 ? wavefronts_of_copy(group, static_cast<uint32_t>(source), target, size_shift, bytes)
                      : 0;
-  analyse<Space::kShared>(group, {AccessType::kWrite, true, size_shift}, pc, target, wavefronts);
+  analyse_target(group, static_cast<uint32_t>(pc), target, size_shift, wavefronts);
 }
 
 }  // namespace gpu

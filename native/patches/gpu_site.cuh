@@ -61,8 +61,10 @@ CUVEIN_SLOW bool make_site(Group group, uint64_t node, uint64_t first, uint32_t 
   const uint32_t size_shift = static_cast<uint32_t>(node >> 57) & 7;
   const uint32_t together = size_shift <= 2 ? 2 : size_shift == 3 ? 1 : 0;
   const bool read = static_cast<AccessType>(node >> 53 & 3) == AccessType::kRead;
-  const bool long_way = state.cluster_bits != 0 || state.copy_flag != 0;
-  const uint32_t shifts = (long_way ? 1u << 31 : 0) | (size_shift < 2 ? 1u << 30 : 0) |
+  // Copies leave their mark in shared memory only.
+  const bool flagged = state.cluster_bits != 0 ||
+                       (state.copy_flag != 0 && static_cast<Space>(node >> 55 & 3) == Space::kShared);
+  const uint32_t shifts = (flagged ? 1u << 31 : 0) | (size_shift < 2 ? 1u << 30 : 0) |
                           (read && together < 2 ? 1u << 29 : 0) | together << 27 |
                           static_cast<uint32_t>(__popc(state.clock_mask)) << 22 |
                           bits_for(state.pc_limit) << 17 | state.event_bits << 12 | state.block_shift << 6 |
@@ -184,18 +186,22 @@ CUVEIN_SLOW void count_apart(uint64_t data, uint32_t active, uint32_t site, uint
 // Halves of the warp (bits 0 and 1) in which shared memory serves all lanes of a wide load together: those
 // where no two lanes next to each other differ in their place, or no two at a distance of two. Pairs of words
 // are served together in both halves or in none.
-CUVEIN_SLOW uint32_t merged_halves(Group group, uint32_t block, uint32_t size_shift) {
+CUVEIN_FAST uint32_t merged_halves_of(uint32_t active, uint32_t block, uint32_t size_shift) {
   // Lanes that are off differ from nobody.
-  const uint32_t next = group.active >> (group.lane ^ 1) & 1 ? group.lane ^ 1 : group.lane;
-  const uint32_t second = group.active >> (group.lane ^ 2) & 1 ? group.lane ^ 2 : group.lane;
-  const bool differs_from_next = __shfl_sync(group.active, block, next) != block;
-  const bool differs_from_second = __shfl_sync(group.active, block, second) != block;
-  const uint32_t by_next = __ballot_sync(group.active, differs_from_next);
-  const uint32_t by_second = __ballot_sync(group.active, differs_from_second);
+  const uint32_t lane = lane_of_warp();
+  const uint32_t next = active >> (lane ^ 1) & 1 ? lane ^ 1 : lane;
+  const uint32_t second = active >> (lane ^ 2) & 1 ? lane ^ 2 : lane;
+  const bool differs_from_next = __shfl_sync(active, block, next) != block;
+  const bool differs_from_second = __shfl_sync(active, block, second) != block;
+  const uint32_t by_next = __ballot_sync(active, differs_from_next);
+  const uint32_t by_second = __ballot_sync(active, differs_from_second);
   if (size_shift == 3) return by_next == 0 || by_second == 0 ? 3 : 0;
   const bool low = (by_next & 0xffff) == 0 || (by_second & 0xffff) == 0;
   const bool high = by_next >> 16 == 0 || by_second >> 16 == 0;
   return (low ? 1 : 0) | (high ? 2 : 0);
+}
+CUVEIN_SLOW uint32_t merged_halves(Group group, uint32_t block, uint32_t size_shift) {
+  return merged_halves_of(group.active, block, size_shift);
 }
 
 // Groups of lanes that shared memory serves together and that have a lane in `lanes`.
@@ -288,61 +294,6 @@ CUVEIN_SLOW Spread spread_in_shared(uint64_t data, uint32_t active, uint32_t add
       wavefronts_slow({data, active, lane_of_warp()}, address >> word_shift, size_shift, merged);
   spread.facts = shared_facts(__popc(active), words, wavefronts, groups_with(active, size_shift, merged));
   return spread;
-}
-
-// Where the shadow entry of a known access lies, and what is put there, without the lane.
-CUVEIN_FAST unsigned long long* entry_at_site(uint64_t data, uint64_t address, uint32_t site, bool global) {
-  const uint32_t unit_shift = quad<kSitesOffset>(site_address(data, site)).y & 7;
-  if (global) return known_entry(data, address, unit_shift);
-  const Pair own = pair<kResidentsOffset + 16>(resident_address(data));
-  return in_global<unsigned long long>(wide(own.x, own.y)) + (static_cast<uint32_t>(address) >> unit_shift);
-}
-CUVEIN_FAST uint64_t left_at_site(uint64_t data, uint32_t site, bool global) {
-  const Quad head = quad<kSitesOffset>(site_address(data, site));
-  return own_part(data, head.y, global ? head.z : 0) | head.w;
-}
-
-// Exchanges and compares the unit of one lane: the key of the edge.
-CUVEIN_SLOW uint32_t reuse_at_site(uint64_t data, uint64_t address, uint32_t site, uint32_t highest,
-                                   bool global) {
-  unsigned long long* entry = entry_at_site(data, address, site, global);
-  const uint64_t mine = left_at_site(data, site, global);
-  const uint64_t before = atomicExch(entry, static_cast<unsigned long long>(mine | highest));
-  const Group group{data, 0, lane_of_warp()};
-  return global ? compare(*group.state(), before, mine | lane_of_warp())
-                : compare_shared(group, *group.state(), before, mine | lane_of_warp());
-}
-
-// An access like the usual one, of lanes that lie anywhere.
-CUVEIN_SLOW void analyse_scattered(uint64_t data, uint64_t address, uint32_t active, uint32_t site,
-                                   bool global) {
-  const uint32_t low = static_cast<uint32_t>(address);
-  Spread spread;
-  {
-    const uint64_t node = fresh(site_node(data, site));
-    const uint32_t size_shift = static_cast<uint32_t>(node >> 57) & 7;
-    const bool read = static_cast<AccessType>(node >> 53 & 3) == AccessType::kRead;
-    spread = global ? spread_in_global(active, low, size_shift)
-                    : spread_in_shared(data, active, low, size_shift, read);
-  }
-  const uint32_t units_shift = quad<kSitesOffset>(site_address(data, site)).y >> 3 & 7;
-  const bool leads = spread.leaders >> lane_of_warp() & 1;
-  uint32_t edge = leads ? kNoEdge : edge_of_others(site_address(data, site));
-  if (units_shift == 0) {
-    if (leads) edge = reuse_at_site(data, address, site, spread.highest, global);
-    __syncwarp(active);
-  } else {
-    const uint32_t size_shift = static_cast<uint32_t>(fresh(site_node(data, site)) >> 57) & 7;
-    const uint32_t packed = pack_reuse(spread.highest, size_shift, global ? Space::kGlobal : Space::kShared);
-    const Group group{data, active, lane_of_warp()};
-    if (units_shift <= 2)
-      exchange_few(group, entry_at_site(data, address, site, global), left_at_site(data, site, global),
-                   spread.leaders, packed);
-    else
-      exchange_many(group, entry_at_site(data, address, site, global), left_at_site(data, site, global),
-                    spread.leaders, packed);
-  }
-  count_lanes(data, active, site, edge, spread.facts);
 }
 
 }  // namespace gpu

@@ -47,64 +47,43 @@ CUVEIN_SLOW void add_mixed(Group group, const uint32_t* keys, Space space, uint3
   }
 }
 
-// Reuse of lanes of several units each. `entry` is null for lanes without a shadow.
-template <unsigned kMostUnits>
-CUVEIN_FAST void exchange_units(const Group& group, const State& state, uint32_t copy, Space space,
-                                uint32_t instruction, const Lanes& lanes, unsigned long long* entry,
-                                uint64_t mine, uint32_t size_shift, uint32_t unit_shift) {
-  const uint32_t units = 1u << (size_shift - unit_shift);
-  if ((lanes.leaders >> group.lane & 1) == 0) return;
-  uint32_t keys[kMostUnits];
-  const uint64_t compared = mine | group.lane, left = mine | lanes.highest;
-  for (uint32_t i = 0; i < kMostUnits; ++i) {
-    if (i >= units) break;
-    keys[i] = 0;
-    if (entry != nullptr) {
-      const uint64_t before = atomicExch(entry + i, static_cast<unsigned long long>(left));
-      keys[i] = space == Space::kShared ? compare_shared(group, state, before, compared)
-                                        : compare(state, before, compared);
-    }
-  }
-  bool same = true;
-  for (uint32_t i = 1; i < kMostUnits; ++i) {
-    if (i >= units) break;
-    same = same && keys[i] == keys[0];
-  }
-  const uint32_t even = __ballot_sync(lanes.leaders, same);
-  if (same) {
-    const uint32_t alike = __match_any_sync(even, keys[0]);
-    if (group.lane == static_cast<uint32_t>(__ffs(alike)) - 1)
-      add(group, copy, edge_count(Count::kLanes, space, instruction, keys[0], size_shift), __popc(alike));
-  } else {
-    add_mixed(group, keys, space, instruction, unit_shift, units);
-  }
-}
-
 // What these need besides, in one register.
 CUVEIN_FAST uint32_t pack_reuse(uint32_t highest, uint32_t size_shift, Space space) {
   return highest | size_shift << 8 | static_cast<uint32_t>(space) << 16;
 }
 
-template <unsigned kMostUnits>
-CUVEIN_FAST void unpack_and_exchange(const Group& group, unsigned long long* entry, uint64_t mine,
-                                     uint32_t leaders, uint32_t packed) {
+// Reuse of lanes of several units each. `entry` is null for lanes without a shadow.
+CUVEIN_SLOW void exchange_units(Group group, unsigned long long* entry, uint64_t mine, uint32_t leaders,
+                                uint32_t packed) {
   const State& state = *group.state();
   const Space space = static_cast<Space>(packed >> 16);
+  const uint32_t size_shift = packed >> 8 & 0xff;
+  const uint32_t unit_shift = space == Space::kGlobal ? state.global_shift : state.shared_shift;
+  const uint32_t units = 1u << (size_shift - unit_shift);
   const uint32_t instruction = static_cast<uint32_t>(mine >> kInstructionShift) & (state.pc_limit - 1);
-  if (entry != nullptr) entry = in_global(entry);
-  exchange_units<kMostUnits>(group, state, copy_of(state), space, instruction, {leaders, packed & 31, false},
-                             entry, mine, packed >> 8 & 0xff,
-                             space == Space::kGlobal ? state.global_shift : state.shared_shift);
-}
-
-CUVEIN_SLOW void exchange_few(Group group, unsigned long long* entry, uint64_t mine, uint32_t leaders,
-                              uint32_t packed) {
-  unpack_and_exchange<4>(group, entry, mine, leaders, packed);
-}
-
-CUVEIN_SLOW void exchange_many(Group group, unsigned long long* entry, uint64_t mine, uint32_t leaders,
-                               uint32_t packed) {
-  unpack_and_exchange<16>(group, entry, mine, leaders, packed);
+  if ((leaders >> group.lane & 1) == 0) return;
+  uint32_t keys[16];
+  bool same = true;
+#pragma unroll 1
+  for (uint32_t i = 0; i < units; ++i) {
+    keys[i] = 0;
+    if (entry != nullptr) {
+      const uint64_t before =
+          atomicExch(in_global(entry) + i, static_cast<unsigned long long>(mine | (packed & 31)));
+      keys[i] = space == Space::kShared ? compare_shared(group, state, before, mine | group.lane)
+                                        : compare(state, before, mine | group.lane);
+    }
+    same = same && keys[i] == keys[0];
+  }
+  const uint32_t even = __ballot_sync(leaders, same);
+  if (same) {
+    const uint32_t alike = __match_any_sync(even, keys[0]);
+    if (group.lane == static_cast<uint32_t>(__ffs(alike)) - 1)
+      add(group, copy_of(state), edge_count(Count::kLanes, space, instruction, keys[0], size_shift),
+          __popc(alike));
+  } else {
+    add_mixed(group, keys, space, instruction, unit_shift, units);
+  }
 }
 
 }  // namespace gpu

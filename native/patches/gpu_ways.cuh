@@ -13,10 +13,15 @@ CUVEIN_FAST uint32_t first_of(uint32_t active) { return __ffs(active) - 1; }
 constexpr uint32_t kOfFacts = 1u << kWayValueBits;
 constexpr uint32_t kNoEdge = kOfFacts - 1;  // no edge is this one
 
+// What is counted of an edge: lanes all of whose bytes are on it; bytes of other lanes; those lanes.
+enum class WayKind : uint32_t { kLanes, kBytes, kPartLanes };
+
 // `site`: its address, or what it has of the site's number.
-CUVEIN_FAST uint64_t way_key(uint64_t site, uint32_t tag, uint32_t value) {
+CUVEIN_FAST uint64_t way_key(uint64_t site, uint32_t tag, uint32_t value, WayKind kind = WayKind::kLanes) {
   const uint32_t number = static_cast<uint32_t>(site) / static_cast<uint32_t>(sizeof(Site)) % kSites;
-  return wide(number << kWaySiteShift | value, tag << (kWayTagShift - 32) | number >> (32 - kWaySiteShift));
+  return wide(number << kWaySiteShift | value, tag << (kWayTagShift - 32) |
+                                                   static_cast<uint32_t>(kind) << (kWayKindShift - 32) |
+                                                   number >> (32 - kWaySiteShift));
 }
 
 // The first of the ways that a key may have.
@@ -30,8 +35,8 @@ CUVEIN_FAST uint32_t tag_at_site(uint64_t site) {
 }
 
 // The distance of the key's way + 8, as far as this multiprocessor's cache knows; 0: none.
-CUVEIN_FAST uint32_t find_way(uint64_t site, uint32_t value) {
-  const uint64_t key = way_key(site, tag_at_site(site), value);
+CUVEIN_FAST uint32_t find_way(uint64_t site, uint32_t value, WayKind kind = WayKind::kLanes) {
+  const uint64_t key = way_key(site, tag_at_site(site), value, kind);
   const uint32_t first = ways_of(key) * 8;
   const uint64_t ways = base_of(site) + first;
   uint32_t found = 0;
@@ -52,14 +57,17 @@ CUVEIN_FAST uint32_t find_way(uint64_t site, uint32_t value) {
 CUVEIN_FAST uint64_t counter_of_way(uint64_t data, uint64_t key) {
   const uint32_t low = static_cast<uint32_t>(key);
   const uint64_t node = fresh(site_node(data, static_cast<uint32_t>(key >> kWaySiteShift) % kSites));
-  return (low & kOfFacts) != 0 ? node | (low & (kOfFacts - 1))
-                               : edge_of(node, low & (kOfFacts - 1), Count::kLanes);
+  if ((low & kOfFacts) != 0) return node | (low & (kOfFacts - 1));
+  const uint32_t kind = static_cast<uint32_t>(key >> kWayKindShift) & 3;
+  return edge_of(node, low & (kOfFacts - 1), static_cast<Count>(static_cast<uint32_t>(Count::kLanes) + kind));
 }
 
 // Counts at the way of the value, which becomes its if it has none yet; or where there is none left, in the
 // tables. One lane's.
-CUVEIN_SLOW void take_way(uint64_t data, uint32_t site, uint32_t value, uint32_t count) {
-  const unsigned long long key = way_key(site * sizeof(Site), tag_at_site(site_address(data, site)), value);
+CUVEIN_SLOW void take_way(uint64_t data, uint32_t site, uint32_t value, uint32_t count,
+                          WayKind kind = WayKind::kLanes) {
+  const unsigned long long key =
+      way_key(site * sizeof(Site), tag_at_site(site_address(data, site)), value, kind);
   const uint32_t first = ways_of(key);
 #pragma unroll 1
   for (uint32_t i = 0; i < 1u << kTogetherBits; ++i) {

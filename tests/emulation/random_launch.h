@@ -77,8 +77,11 @@ inline Settings settings_for(std::mt19937& random) {
   draw_shape(random, &settings);
   settings.synchronises = random() % 3;
   settings.usual = random() % 2;
-  // Sizes that occur.
-  uint32_t global = 1 + random() % 31, shared = 1 + random() % 31, local = 1 + random() % 31;
+  // Sizes that occur: any, or few, so that accesses come by whose lanes have as many units.
+  const auto sizes = [&] {
+    return static_cast<uint32_t>(random() % 2 ? 1 + random() % 31 : 1u << random() % 5 | 1u << random() % 5);
+  };
+  const uint32_t global = sizes(), shared = sizes(), local = sizes();
   settings.global_shift = static_cast<uint32_t>(__builtin_ctz(global));
   settings.shared_shift = static_cast<uint32_t>(__builtin_ctz(shared));
   settings.local_shift = static_cast<uint32_t>(__builtin_ctz(local));
