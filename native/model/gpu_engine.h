@@ -125,6 +125,9 @@ struct alignas(64) Parameters {
   uint16_t shared;                     // accesses shared memory: 1
   uint16_t orders;                     // what barriers order is followed: 1
   uint32_t range_count;
+  // Differs when generations have begun anew: 16 bits that count this at 16 | pages of the shadow that the
+  // host has cleared since, 16.
+  uint32_t cleared;
   const Range* ranges;     // pinned host memory
   uint64_t range_version;  // differs when the ranges differ
   uint64_t copies;         // Copies of all warps; 0: there are no asynchronous copies
@@ -350,6 +353,7 @@ struct Engine {
   alignas(128) uint32_t owner;  // tag of the launch that has the engine; 0: none
   uint32_t pages_taken;
   uint64_t range_version;
+  uint32_t cleared;  // as in the last launch's parameters
   alignas(128) uint32_t used_count;
   uint32_t findings;
   uint32_t spilled;                     // blocks were found a place at another multiprocessor

@@ -177,8 +177,11 @@ const GpuEngine::Span& GpuEngine::span(const Launch& launch) {
   return spans_.emplace(launch.entry.get(), span).first->second;
 }
 
-// Pages that launches so far may have taken, and some for memory that nobody told of.
-uint64_t GpuEngine::wanted_pages() const { return known_pages_.size() + local_pages_ + kSparePages; }
+// Pages that launches so far may have taken, without those for memory that nobody told of.
+uint64_t GpuEngine::expected_pages() const { return known_pages_.size() + local_pages_; }
+
+// With some for memory that nobody told of.
+uint64_t GpuEngine::wanted_pages() const { return expected_pages() + kSparePages; }
 
 // Where in its window a thread's local memory lies is not known, so each kernel may need pages of its own.
 void GpuEngine::count_local_pages(const Launch& launch, const Span& code) {
@@ -261,7 +264,9 @@ bool GpuEngine::provide_generation(const Launch& launch, Sanitizer_StreamHandle 
     *reason = "its memory had to be cleared while another stream used it";
     return false;
   }
-  uint64_t left = wanted_pages() * gpu::kPageBytes;
+  // The device clears what has been taken beyond these.
+  const uint64_t expected = std::min<uint64_t>(expected_pages(), 0xffff);
+  uint64_t left = expected * gpu::kPageBytes;
   for (const auto& [address, bytes] : page_regions_) {
     const uint64_t here = std::min(bytes, left);
     if (here != 0 &&
@@ -285,6 +290,7 @@ bool GpuEngine::provide_generation(const Launch& launch, Sanitizer_StreamHandle 
   }
   cleared_on_ = normal(launch.stream_handle);
   cleared_before_ = launch.sequence;
+  cleared_ = ((cleared_ >> 16) + 1) << 16 | static_cast<uint32_t>(expected);
   generation_ = 1;
   return true;
 }
@@ -444,6 +450,7 @@ std::string GpuEngine::describe(Launch* launch, uint32_t slot, Sanitizer_StreamH
   gpu::Parameters& given = parameters_[place];
   given.pc_base = static_cast<uint32_t>(launch->entry->pc + static_cast<uint64_t>(code.base));
   given.generation = generation_;
+  given.cleared = cleared_;
   given.pc_bits = static_cast<uint8_t>(code.bits);
   given.global_shift = static_cast<uint8_t>(global_shift);
   given.shared_shift = static_cast<uint8_t>(shared_shift);

@@ -111,6 +111,7 @@ class GpuEngine {
   uint32_t provide_family(const Launch& launch, uint64_t range_version, bool orders);
   bool clear_sites(Sanitizer_StreamHandle stream);
   void count_local_pages(const Launch& launch, const Span& code);
+  uint64_t expected_pages() const;
   uint64_t wanted_pages() const;
   void* provide_copies(Sanitizer_StreamHandle stream);
   void* provide_shared(const Launch& launch, unsigned shift, Sanitizer_StreamHandle stream);
@@ -147,6 +148,7 @@ class GpuEngine {
   bool known_orders_ = false;                           // with those of what barriers order
   std::vector<uint64_t> added_pages_;  // of those, the ones that the last launch was the first to need
   uint32_t generation_ = 0;
+  uint32_t cleared_ = 0;  // see gpu::Parameters
   Families families_;
   CUstream cleared_on_ = nullptr;  // where memory was last prepared
   uint32_t cleared_before_ = 0;    // the launch that it was prepared for; 0: that is past

@@ -47,18 +47,37 @@ CUVEIN_SLOW uint32_t place_of_description(Group group) {
   return place;
 }
 
+// Pages for memory that nobody reported have not been cleared by the host, which need not know that they were
+// taken. One lane.
+CUVEIN_SLOW void clear_pages(Group group, uint32_t first) {
+  const Engine* engine = group.engine();
+  const uint32_t taken = fresh(&engine->pages_taken), there = fresh(engine->page_count);
+#pragma unroll 1
+  for (uint32_t i = first; i < taken && i < there; ++i) {
+    const uint64_t page = fresh(engine->pages + i);
+#pragma unroll 4
+    for (uint32_t at = 0; at < kPageBytes; at += 16) publish_quad(in_global<Quad>(page + at), 0, 0, 0, 0);
+  }
+}
+
 // Fills in the state of a launch whose warps have not seen it. One lane.
 CUVEIN_FAST void describe(const Group& group, uint32_t place, const Parameters& given) {
   Engine* engine = group.engine();
   const uint64_t version = given.range_version;
   const uint32_t ranges = given.range_count;
-  if (fresh(&engine->range_version) != version) {
+  const uint64_t known = fresh(&engine->range_version);
+  const uint32_t cleared = given.cleared, cleared_before = fresh(&engine->cleared);
+  if (known != version) {
 #pragma unroll 8
     for (uint32_t i = 0; i < ranges; ++i) {
       group.ranges()[i].first = fresh(&given.ranges[i].first);
       group.ranges()[i].extent = fresh(&given.ranges[i].extent);
     }
     engine->range_version = version;
+  }
+  if (cleared_before != cleared) {
+    clear_pages(group, cleared & 0xffff);
+    engine->cleared = cleared;
   }
   State state = {};
   state.pc_base = given.pc_base;

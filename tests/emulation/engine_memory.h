@@ -86,9 +86,12 @@ struct Device {
     shared_shadow = zeroed<uint64_t>(size_t{2} * gpu::kMultiprocessors * gpu::kSharedBytes);
   }
 
-  // As the host does before generations are used again.
+  // As the host does before generations are used again; it expects few pages to be taken.
   void clear() {
-    for (const uint64_t page : pages) madvise(reinterpret_cast<void*>(page), gpu::kPageBytes, MADV_DONTNEED);
+    constexpr uint32_t kExpected = 3;
+    cleared = ((cleared >> 16) + 1) << 16 | kExpected;
+    for (uint32_t i = 0; i < kExpected; ++i)
+      madvise(reinterpret_cast<void*>(pages[i]), gpu::kPageBytes, MADV_DONTNEED);
     madvise(shared_shadow, size_t{gpu::kMultiprocessors} * gpu::kSharedBytes * sizeof(uint64_t),
             MADV_DONTNEED);
   }
@@ -119,7 +122,7 @@ struct Device {
   uint32_t page_count = kPages;
   uint64_t* shared_shadow;
   gpu::Copies* copies;
-  uint32_t generation = 0;
+  uint32_t generation = 0, cleared = 0, begun = 0;
   std::map<std::vector<uint64_t>, uint32_t> families;  // by what they have in common
 };
 

@@ -33,7 +33,8 @@ class Run {
     given.pc_base = static_cast<uint32_t>(kEntry + kBase);
     device->generation = device->generation % gpu::kGenerations + 1;
     given.generation = device->generation;
-    if (given.generation == 1) device->clear();
+    if (given.generation == 1 && device->begun++ != 0) device->clear();
+    given.cleared = device->cleared;
     given.pc_bits = 9;
     given.global_shift = static_cast<uint8_t>(settings.global_shift);
     given.shared_shift = static_cast<uint8_t>(settings.shared_shift);
