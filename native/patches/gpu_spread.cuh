@@ -90,6 +90,24 @@ CUVEIN_SLOW void exchange_single(uint64_t site, uint64_t where, uint32_t active,
   count_lanes(data_of_site(site), active, site_number(site), edge, facts);
 }
 
+// Counts at the way of a value. One lane's.
+CUVEIN_SLOW void count_at_way(uint64_t site, uint32_t value, WayKind kind, uint32_t count) {
+  const uint32_t way = find_way(site, value, kind);
+  if (way != 0)
+    count_several<kWayCountsOffset - 8>(base_of(site) + count_set() + way, count);
+  else
+    take_way(data_of_site(site), site_number(site), value, count, kind);
+}
+
+// Counts lanes, or a unit of each, on their edges; kNoEdge: none. All lanes.
+CUVEIN_SLOW void count_alike(uint64_t site, uint32_t active, uint32_t edge, WayKind kind) {
+  const uint32_t alike = __match_any_sync(active, edge);
+  const uint32_t unit_shift = kind == WayKind::kBytes ? word<kSitesOffset + 4>(site) & 7 : 0;
+  if (edge != kNoEdge && lane_of_warp() == first_of(alike))
+    count_at_way(site, edge, kind, __popc(alike) << unit_shift);
+  __syncwarp(active);
+}
+
 // Exchanges the units of lanes that lie anywhere, each its own, and counts.
 CUVEIN_SLOW void exchange_spread(uint64_t site, uint64_t where, uint32_t active, uint32_t leaders,
                                  uint32_t highest, uint32_t facts) {
@@ -115,38 +133,20 @@ CUVEIN_SLOW void exchange_spread(uint64_t site, uint64_t where, uint32_t active,
     count_lanes(data_of_site(site), active, site_number(site), edges[0], facts);
     return;
   }
-  Tally tally;
+  // Lanes may be on as many edges as they have units, so they count side by side.
+  count_alike(site, active, same ? edges[0] : kNoEdge, WayKind::kLanes);
 #pragma unroll 1
-  for (uint32_t waiting = active & ~mixed; waiting != 0;) {
-    const uint32_t one = __shfl_sync(active, edges[0], first_of(waiting));
-    const uint32_t on = __ballot_sync(active, edges[0] == one) & ~mixed;
-    waiting &= ~on;
-    note(site, active, &tally, one, __popc(on));
+  for (uint32_t unit = 0; unit < units; ++unit) {
+    const uint32_t edge = same ? kNoEdge : edges[unit];
+    count_alike(site, active, edge, WayKind::kBytes);
+    // Of one edge, ordered or not, a lane counts once.
+    bool first = !same;
+#pragma unroll 1
+    for (uint32_t i = 0; i < unit; ++i) first = first && (edges[i] ^ edge) >= 2;
+    count_alike(site, active, first ? edge & ~1u : kNoEdge, WayKind::kPartLanes);
   }
-  uint32_t done = same ? ~0u : 0;  // units of this lane, a bit for each
-#pragma unroll 1
-  for (uint32_t unit = 0; unit < units;) {
-    const uint32_t waiting = __ballot_sync(active, (done >> unit & 1) == 0);
-    if (waiting == 0) {
-      ++unit;
-      continue;
-    }
-    const uint32_t one = __shfl_sync(active, same ? 0 : edges[unit], first_of(waiting));
-    uint32_t count = 0, lanes = 0, others = 0;
-#pragma unroll 1
-    for (uint32_t i = 0; i < units; ++i) {
-      const uint32_t edge = same ? kNoEdge : edges[i];
-      const uint32_t on = __ballot_sync(active, edge == one);
-      const uint32_t near = __ballot_sync(active, (edge ^ one) < 2);
-      if (on >> lane_of_warp() & 1) done |= 1u << i;
-      count += __popc(on);
-      lanes |= near;
-      others |= near & ~on;
-    }
-    const uint32_t parts = others == 0 || (one & 1) == 0 ? __popc(lanes) : 0;
-    note(site, active, &tally, one, parts << kPartLanesAt | count << kUnitsAt);
-  }
-  count_tally(site, active, tally, facts);
+  if (lane_of_warp() == highest_of(active)) count_at_way(site, kOfFacts | facts, WayKind::kLanes, 1);
+  __syncwarp(active);
 }
 
 // `wavefronts`: of a copy, for which more than its addresses matters; 0: it is none.
