@@ -42,22 +42,22 @@ _DIFFERENCES: dict[tuple[str, str, str], str] = {
 }
 # By program.
 OVERHEAD: dict[str, str] = {
-    "rodinia/lud": "382 launches, of which the kernels take 2.3 s of the 2.5 s more: 5 ms also where "
-    "there is one block, since few warps do not hide how long the analysis of an access takes "
-    "(`launch-phases.json`); with empty patches 2.3 times the plain run",
-    "rodinia/nw": "255 launches of at most 128 warps, whose kernels take 2 ms each, with one block as "
-    "with 128, and a quarter of that until all counts have left the GPU (`launch-phases.json`)",
-    "rodinia/srad_v1": "502 launches: half of what they take longer goes to kernels, nearly half to "
-    "counts that leave the GPU (`launch-phases.json`)",
-    "rodinia/streamcluster": "1,432 launches of 16 blocks, each waited for: the kernels take 1.6 s, the "
-    "rest was waiting for profiles (`launch-phases.json`, before these were kept in a journal)",
-    "rodinia/gaussian": "2,046 launches, each waited for: the kernels take 0.4 s, counts that leave the "
-    "GPU 0.5, the rest was waiting for profiles (`launch-phases.json`, before these were kept in a "
-    "journal)",
-    "llm.c/train_gpt2_fp32": "not known: the run was ended before it told how many accesses it makes; not "
-    "measured with the present engine",
-    "torch/reductions": "a sort with more counters than fit the engine's tables: each further count went "
-    "to the host by itself (mended in 364b0de; not measured since)",
+    "rodinia/lud": "382 launches, many of one block or few: few warps do not hide how long the analysis of "
+    "an access takes, 2.3 to 3 us of a warp alone (`gpu-engine.json`, `one_warp`)",
+    "rodinia/nw": "255 launches of at most 128 warps: as `rodinia/lud`; the host has nothing to wait for "
+    "(`launch-host.json`)",
+    "rodinia/srad_v1": "502 launches: at 5f1da39 half of what they take longer went to kernels, nearly half "
+    "to counts that leave the GPU (`launch-phases.json`); the host has nothing to wait for "
+    "(`launch-host.json`)",
+    "rodinia/streamcluster": "1,432 launches of 16 blocks, each waited for: kernels; the host's part was "
+    "0.1 s at e581643 (`launch-host.json`)",
+    "rodinia/gaussian": "2,046 launches, each waited for: kernels, and counts that leave the GPU; the host's "
+    "part was 0.05 s at e581643 (`launch-host.json`)",
+    "xsbench/XSBench": "one kernel makes nearly all of its accesses, by lanes anywhere: 8 ns each; not "
+    "broken down",
+    "llm.c/train_gpt2_fp32": "864 M accesses in 2,666 launches, 329 M of them reads of 16 bytes of shared "
+    "memory by one kernel: 23 ns an access over all, where the matrix product's take 1; why is not found. At "
+    "deb6ada it took 16.4 s",
 }
 
 
