@@ -84,7 +84,7 @@ def program(name, **seconds):
     return row if "host" in seconds else row | {"failures": {"host": "more than 60 s"}}
 
 
-PROGRAMS = [program("rodinia/bfs", gpu=1.25, host=3.0), program("xsbench/XSBench", gpu=5.0)]
+PROGRAMS = [program("rodinia/bfs", gpu=1.25, host=3.0), program("xsbench/unknown", gpu=5.0)]
 OVERHEAD = {
     "machine": MACHINE,
     "goal": {"median": 1.5, "most": 4.0},
@@ -221,7 +221,7 @@ def test_counts_that_are_not_equal_are_listed_with_their_cause(made):
 def test_times_are_ratios_to_the_plain_run_and_misses_have_a_cause(made):
     text = made["validation.md"].replace(markdown.TIMES, "x")
     assert "| `rodinia/bfs` | 1.00 s | 3 | 2.5 M | 1.25x (1.25 s) | 3.00x (3.00 s) |" in text
-    assert "| `xsbench/XSBench` | 5.00x (5.00 s) | 1 launches left to the host: too large |" in text
+    assert "| `xsbench/unknown` | 5.00x (5.00 s) | 1 launches left to the host: too large |" in text
     assert "| GPU engine | 2 | 3.12x | 5.00x |" in text
     assert "more than 60 s" in text
 
