@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     journal->keep(kProfile, 2, std::string(100000, '2'));
     journal->keep(kProfile, 3, "three");
     journal->drop(dropped);
-    journal->keep(kProfile, 4, "four");
+    journal->keep(kProfile, 4, "4");
     if (journal->keep(kProfile, 5, std::string(size_t{4} << 20, '5')) != -1)
       return fail("more than there is room for");
     journal->drop(2);
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     _exit(0);
   }
   if (argv[2] == std::string("rest")) {
-    journal->keep(kProfile, 7, "seven");
+    journal->keep(kProfile, 7, "7");
     journal->keep(cuvein::Journal::Kind::kCounts, 8, "no counts");
     journal.reset();
     std::puts("done");

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import resource
 import shutil
 import struct
@@ -73,7 +74,7 @@ def test_what_was_not_dropped_stays(keeper: Path, tmp_path: Path) -> None:
     assert run(keeper, tmp_path / "journal", "rest") == "done\n0"
     # Of the other nothing can be made.
     assert journal.empty(tmp_path) == 1
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"launch-000007.json": "seven"}
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"launch-000007.json": "7"}
 
 
 def test_journal_of_another_version_is_left(tmp_path: Path) -> None:
@@ -96,6 +97,54 @@ def test_journal_that_makes_no_sense_is_removed(tmp_path: Path) -> None:
         (tmp_path / "journal").write_bytes(data)
         assert journal.empty(tmp_path) == 0
         assert not list(tmp_path.iterdir())
+
+
+def packed(*profiles: bytes) -> bytes:
+    """Return a journal with these, of the launches 1, 2 and so on."""
+    head = struct.pack("<16sII", b"cuvein journal 2", len(profiles), 0)
+    offset = len(head) + 24 * len(profiles)
+    for number, profile in enumerate(profiles, 1):
+        head += struct.pack("<QQII", offset, len(profile), number, 1)
+        offset += len(profile)
+    return head + b"".join(profiles)
+
+
+def test_profile_of_which_parts_are_missing_gets_no_file(tmp_path: Path) -> None:
+    for damaged in (bytes(300), b'{"format": "cuvein launch', b'{"format": "' + bytes(50) + b'"}'):
+        (tmp_path / "journal").write_bytes(packed(damaged, b"{}"))
+        assert journal.empty(tmp_path) == 1
+        assert [path.name for path in tmp_path.iterdir()] == ["launch-000002.json"]
+        (tmp_path / "launch-000002.json").unlink()
+
+
+def test_journal_of_absurd_size_is_not_read_whole(tmp_path: Path) -> None:
+    with (tmp_path / "journal").open("wb") as file:
+        file.write(packed(b"{}"))
+        file.truncate(1 << 40)
+    assert journal.empty(tmp_path) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["launch-000001.json"]
+
+
+def test_what_is_no_file_is_left(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "journal")
+    assert journal.empty(tmp_path) == 0
+    (tmp_path / "journal").unlink()
+    (tmp_path / "journal").mkdir()
+    assert journal.empty(tmp_path) == 0
+    assert (tmp_path / "journal").exists()
+
+
+def test_journal_that_cannot_be_read_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "journal").write_bytes(packed(b"{}"))
+
+    def refuse(path: Path, *_: object) -> None:
+        raise PermissionError(errno.EACCES, "not permitted", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", refuse)
+        with pytest.raises(ProfileWriteError, match="journal cannot be read"):
+            journal.empty(tmp_path)
+    assert journal.empty(tmp_path) == 1
 
 
 def test_journal_that_cannot_be_removed_is_left(

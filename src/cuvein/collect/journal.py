@@ -6,7 +6,9 @@ import struct
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from cuvein.profile.errors import ProfileWriteError
+import msgspec
+
+from cuvein.profile.errors import ProfileWriteError, reason
 from cuvein.profile.writing import replace_file
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ _ANY_MAGIC = b"cuvein journal "
 _PROFILE, _COUNTS = 1, 2  # what an entry holds: Journal::Kind
 _HEAD = struct.Struct("<16sII")
 _ENTRY = struct.Struct("<QQII")
+_LARGEST = 64 << 20  # bytes; the monitor makes it 4 MiB
 
 
 def empty(folder: Path) -> int:
@@ -39,12 +42,12 @@ def empty(folder: Path) -> int:
     Raises
     ------
     ProfileWriteError
-        A file cannot be written, or the journal is of another version of cuvein; it is still there.
+        A file cannot be written, or the journal cannot be read or is of another version of cuvein; it is
+        still there.
     """
     journal = folder / FILE
-    try:
-        data = journal.read_bytes()
-    except OSError:
+    data = _content(journal)
+    if data is None:
         return 0
     if data.startswith(_ANY_MAGIC) and not data.startswith(_MAGIC):
         raise ProfileWriteError(
@@ -56,7 +59,7 @@ def empty(folder: Path) -> int:
         file = folder / f"launch-{sequence:06}.json"
         # It may have been on its way only to be struck off.
         if not file.exists():
-            profile = content if kind == _PROFILE else _made(content, file)
+            profile = _whole(content) if kind == _PROFILE else _made(content, file)
             if profile:
                 replace_file(profile, file)
                 written += 1
@@ -64,6 +67,32 @@ def empty(folder: Path) -> int:
     with suppress(OSError):
         journal.unlink()
     return written
+
+
+def _content(journal: Path) -> bytes | None:
+    """Return what is in the journal, no more than there can be; ``None`` where there is none."""
+    try:
+        # To open a pipe might never return.
+        if not journal.is_file():
+            return None
+        with journal.open("rb") as file:
+            return file.read(_LARGEST)
+    except FileNotFoundError:
+        return None  # somebody else has just emptied it
+    except OSError as error:
+        raise ProfileWriteError(f"{journal} cannot be read: {reason(error)}.") from error
+
+
+def _whole(profile: bytes) -> bytes | None:
+    """Return the profile; ``None`` where parts are missing, since one such file makes a folder unreadable.
+
+    When a machine loses power, pages of the journal may not be on its disk.
+    """
+    try:
+        msgspec.json.decode(profile, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return profile
 
 
 def _made(counts: bytes, file: Path) -> bytes | None:
