@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cuvein.cli.paths import profiles_at
 from cuvein.collect import journal, outcome
 from cuvein.profile.errors import ProfileWriteError
 
@@ -160,15 +161,13 @@ def test_journal_that_cannot_be_removed_is_left(
     assert journal.empty(tmp_path) == 0
 
 
-def test_a_run_that_was_killed_counts_them(keeper: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "process-4194305"  # more than the system gives out
-    folder.mkdir()
+def describe_process(folder: Path, pid: int) -> None:
     document = {
         "format": "cuvein process",
         "version": 1,
         "process": {
             "id": "x",
-            "pid": 4194305,
+            "pid": pid,
             "executable": "/app",
             "arguments": ["app"],
             "versions": {"cuvein": "0", "sanitizer": None, "driver": None},
@@ -182,6 +181,25 @@ def test_a_run_that_was_killed_counts_them(keeper: Path, tmp_path: Path) -> None
         "trace": None,
     }
     (folder / "process.json").write_text(json.dumps(document))
+
+
+def test_launches_of_what_still_runs_are_said_to_be_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    describe_process(tmp_path, os.getpid())
+    (tmp_path / "journal").write_bytes(packed(b"{}", b"{}"))
+    (tmp_path / "launch-000001.json").write_text("already there")
+    assert profiles_at([tmp_path]) == [tmp_path / "launch-000001.json"]
+    assert f"1 launch in {tmp_path}/journal left out" in " ".join(capsys.readouterr().err.split())
+    describe_process(tmp_path, 4194305)
+    assert len(profiles_at([tmp_path])) == 2
+    assert "left out" not in capsys.readouterr().err
+
+
+def test_a_run_that_was_killed_counts_them(keeper: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "process-4194305"  # more than the system gives out
+    folder.mkdir()
+    describe_process(folder, 4194305)
     assert run(keeper, folder / "journal") == "done\n0"
     found = outcome.read(tmp_path)
     assert [path.name for path in found.processes[0].profiles] == ["launch-000002.json", "launch-000004.json"]

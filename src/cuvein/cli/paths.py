@@ -60,7 +60,10 @@ def _find(path: Path) -> list[Path]:
 def _recover(folder: Path) -> None:
     """Write the files of profiles that a process has left without, which `cuvein run` could not."""
     try:
-        written = outcome.recover(folder, read_process(folder))
+        summary = read_process(folder)
+        running = outcome.is_running(summary)
+        left = journal.waiting(folder) if running else 0
+        written = 0 if running else outcome.recover(folder, summary)
     except ProfileReadError:
         return  # something else of that name
     except ProfileWriteError as error:
@@ -69,6 +72,13 @@ def _recover(folder: Path) -> None:
         if written:
             noun = "profile" if written == 1 else "profiles"
             messages.say(f"{written} {noun} that had no file yet written to {folder}")
+        if left:
+            # The number may be another's: on another machine, in a container, after a restart.
+            noun = "launch" if left == 1 else "launches"
+            messages.warn(
+                f"{left} {noun} in {folder / journal.FILE} left out: process {summary.process.pid} "
+                "still runs, or another that has its number; read the folder again once that has ended."
+            )
 
 
 def _seen(folder: Path) -> str | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["FILE", "empty"]
+__all__ = ["FILE", "empty", "waiting"]
 
 FILE = "journal"
 _MAGIC = b"cuvein journal 2"
@@ -56,7 +56,7 @@ def empty(folder: Path) -> int:
         )
     written = 0
     for sequence, kind, content in _entries(data):
-        file = folder / f"launch-{sequence:06}.json"
+        file = _file(folder, sequence)
         # It may have been on its way only to be struck off.
         if not file.exists():
             profile = _whole(content) if kind == _PROFILE else _made(content, file)
@@ -67,6 +67,16 @@ def empty(folder: Path) -> int:
     with suppress(OSError):
         journal.unlink()
     return written
+
+
+def waiting(folder: Path) -> int:
+    """Count the launches in the journal of a process that have no file yet; errors as in `empty`."""
+    entries = _entries(_content(folder / FILE) or b"")
+    return sum(not _file(folder, sequence).exists() for sequence, _, _ in entries)
+
+
+def _file(folder: Path, sequence: int) -> Path:
+    return folder / f"launch-{sequence:06}.json"
 
 
 def _content(journal: Path) -> bytes | None:

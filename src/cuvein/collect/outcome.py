@@ -17,7 +17,7 @@ from cuvein.profile.reading import PROCESS_FILE, read_process
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Outcome", "ProcessFolder", "read", "recover"]
+__all__ = ["Outcome", "ProcessFolder", "is_running", "read", "recover"]
 
 
 class _Completeness(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ class ProcessFolder:
     @property
     def running(self) -> bool:
         """Whether the process is still there (a daemon, or a child that outlived the program)."""
-        return not self.summary.finished and _is_running(self.summary)
+        return is_running(self.summary)
 
 
 @dataclass(frozen=True)
@@ -139,10 +139,13 @@ def recover(folder: Path, summary: ProcessSummary) -> int:
     ProfileWriteError
         They cannot be written; nothing is lost.
     """
-    return journal.empty(folder) if summary.finished or not _is_running(summary) else 0
+    return 0 if is_running(summary) else journal.empty(folder)
 
 
-def _is_running(summary: ProcessSummary) -> bool:
+def is_running(summary: ProcessSummary) -> bool:
+    """Whether the process has not said that it has ended, and there is one with its number."""
+    if summary.finished:
+        return False
     try:
         status = Path(f"/proc/{summary.process.pid}/stat").read_bytes()
     except OSError:
