@@ -53,8 +53,8 @@ OVERHEAD: dict[str, str] = {
     "broken down",
     "llm.c/train_gpt2_fp32": "864 M accesses in 2,666 launches: cuBLAS's kernels, which the backward "
     "products and attention call, take 17 to 18 times as long as with empty callbacks, llm.c's own 1.3 to "
-    "3.3 times (`llm-parts.json`): they copy asynchronously, and the first read of each word that a copy left "
-    "takes 6 to 8 loads that wait for one another. At deb6ada it took 16.4 s",
+    "3.3 times (`llm-parts.json`): they copy asynchronously, and the first read of each word that a copy "
+    "left takes 6 to 8 loads that wait for one another. At deb6ada it took 16.4 s",
 }
 
 
