@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import struct
 import sys
 from xml.etree import ElementTree as Xml
 
@@ -50,6 +51,21 @@ def test_nothing_selected_lists_the_kernels_that_were_seen(tmp_path, run):
         f"none of the kernels that the program launched was selected: {summary.kernels_seen[0].name}" in err
     )
     one_sentence(err)
+
+
+def test_launches_left_in_a_journal_do_not_pass(tmp_path, run):
+    folder = write(tmp_path, kernel())
+    process = folder / "process-1"
+    process.mkdir(exist_ok=True)
+    write_process(SUMMARY, process / "process.json")
+    assert run("check", folder, "--fail-on", "never")[0] == 0
+    (process / "journal").write_bytes(struct.pack("<16sII", b"cuvein journal 1", 0, 0))
+    status, out, err = run("check", folder, "--fail-on", "never")
+    assert status == 121
+    assert "passed" in out
+    assert "another version of cuvein" in " ".join(err.split())
+    (process / "journal").unlink()
+    assert run("check", folder, "--fail-on", "never")[0] == 0
 
 
 def test_profiles_without_accesses_mean_nothing_was_profiled(tmp_path, run):

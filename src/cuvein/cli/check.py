@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cuvein.cli import messages, output
-from cuvein.cli.paths import Paths, profiles_at
+from cuvein.cli.paths import Paths, leave_out, profiles_at
 from cuvein.collect.errors import CuveinError, Status
 from cuvein.findings import timing as timings
 from cuvein.findings.analysis import Report, analyse
@@ -106,8 +106,8 @@ def check(
     """Look for wasteful and dangerous memory accesses, and exit with 1 when a new finding reaches the bar.
 
     Exit statuses: 0 no new finding reaches the bar; 1 one does; 2 wrong usage or rules; 120 nothing was
-    profiled; 121 no finding, but a profile is incomplete; 123 an input cannot be read, or the baseline names
-    kernels that were not profiled; 124 an output cannot be written.
+    profiled; 121 no finding, but a profile is incomplete or left out; 123 an input cannot be read, or the
+    baseline names kernels that were not profiled; 124 an output cannot be written.
     """
     if write_baseline and baseline is None:
         raise typer.BadParameter("--write-baseline needs --baseline FILE.")
@@ -132,7 +132,7 @@ def check(
         messages.say(f"{len(counted):,} findings are in the baseline {baseline}")
         verdict = judge(report, chosen, Baseline.of(counted))
     _tell(verdict, format, output_file, top)
-    raise typer.Exit(_status(verdict))
+    raise typer.Exit(_status(verdict, leave_out(paths)))
 
 
 def rules_of(rules: Path | None, fail_on: list[str] | None, threshold: list[str] | None) -> Rules:
@@ -192,7 +192,7 @@ def _tell(verdict: Verdict, format: Format, file: Path | None, top: int) -> None
     output.send(document)
 
 
-def _status(verdict: Verdict) -> int:
+def _status(verdict: Verdict, lacks_launches: bool) -> int:
     if not verdict.passed:
         return FINDINGS
-    return int(Status.INCOMPLETE if verdict.report.incomplete else Status.OK)
+    return int(Status.INCOMPLETE if verdict.report.incomplete or lacks_launches else Status.OK)

@@ -15,7 +15,7 @@ from cuvein.collect.errors import CuveinError, Status
 from cuvein.profile.errors import ProfileReadError, ProfileWriteError
 from cuvein.profile.reading import PROCESS_FILE, find, read_process
 
-__all__ = ["Paths", "profiles_at"]
+__all__ = ["Paths", "leave_out", "profiles_at"]
 
 Paths = Annotated[
     list[Path],
@@ -44,9 +44,28 @@ def profiles_at(paths: list[Path]) -> list[Path]:
     return list(files.values())
 
 
+def leave_out(paths: list[Path]) -> bool:
+    """Say whether launches at the paths have no profile still, after `profiles_at` made all it could."""
+    return any(_leaves_out(folder) for path in paths for folder in _with_journals(path))
+
+
+def _leaves_out(folder: Path) -> bool:
+    try:
+        read_process(folder)
+        return journal.waiting(folder) != 0
+    except ProfileReadError:
+        return False  # something else of that name
+    except ProfileWriteError:
+        return True
+
+
+def _with_journals(path: Path) -> list[Path]:
+    return [file.parent for file in sorted(path.rglob(journal.FILE))] if path.is_dir() else []
+
+
 def _find(path: Path) -> list[Path]:
-    for file in sorted(path.rglob(journal.FILE)) if path.is_dir() else ():
-        _recover(file.parent)
+    for folder in _with_journals(path):
+        _recover(folder)
     try:
         return find(path)
     except ProfileReadError as error:

@@ -49,11 +49,6 @@ def empty(folder: Path) -> int:
     data = _content(journal)
     if data is None:
         return 0
-    if data.startswith(_ANY_MAGIC) and not data.startswith(_MAGIC):
-        raise ProfileWriteError(
-            f"{journal} holds profiles as another version of cuvein writes them; "
-            "read the folder with that version."
-        )
     written = 0
     for sequence, kind, content in _entries(data):
         file = _file(folder, sequence)
@@ -86,11 +81,17 @@ def _content(journal: Path) -> bytes | None:
         if not journal.is_file():
             return None
         with journal.open("rb") as file:
-            return file.read(_LARGEST)
+            data = file.read(_LARGEST)
     except FileNotFoundError:
         return None  # somebody else has just emptied it
     except OSError as error:
         raise ProfileWriteError(f"{journal} cannot be read: {reason(error)}.") from error
+    if data.startswith(_ANY_MAGIC) and not data.startswith(_MAGIC):
+        raise ProfileWriteError(
+            f"{journal} holds profiles as another version of cuvein writes them; "
+            "read the folder with that version."
+        )
+    return data
 
 
 def _whole(profile: bytes) -> bytes | None:
