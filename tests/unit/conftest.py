@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -8,6 +9,9 @@ from stand_ins import Program, build_driver
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and so would every program they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
