@@ -10,7 +10,7 @@ from stand_ins import Program, build_driver
 if TYPE_CHECKING:
     from pathlib import Path
 
-# A shell that starts the tests in the background has them ignore Ctrl-C, and so would every program they start.
+# A shell that starts the tests in the background has them ignore Ctrl-C, and every program they start, too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
