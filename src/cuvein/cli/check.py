@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cuvein.cli import messages, output
-from cuvein.cli.paths import Paths, leave_out, profiles_at
+from cuvein.cli.paths import Paths, find_profiles
 from cuvein.collect.errors import CuveinError, Status
 from cuvein.findings import timing as timings
 from cuvein.findings.analysis import Report, analyse
@@ -113,7 +113,8 @@ def check(
         raise typer.BadParameter("--write-baseline needs --baseline FILE.")
     chosen = rules_of(rules, fail_on, threshold)
     known = Baseline() if baseline is None or write_baseline else _baseline(baseline)
-    report = analyse(profiles_at(paths), chosen.thresholds, locate=LinesBeside(paths))
+    found = find_profiles(paths)
+    report = analyse(found.profiles, chosen.thresholds, locate=LinesBeside(paths))
     _demand_accesses(report)
     unknown = known.unknown_kernels(report)
     if unknown:
@@ -132,7 +133,7 @@ def check(
         messages.say(f"{len(counted):,} findings are in the baseline {baseline}")
         verdict = judge(report, chosen, Baseline.of(counted))
     _tell(verdict, format, output_file, top)
-    raise typer.Exit(_status(verdict, leave_out(paths)))
+    raise typer.Exit(_status(verdict, found.some_left_out))
 
 
 def rules_of(rules: Path | None, fail_on: list[str] | None, threshold: list[str] | None) -> Rules:
@@ -192,7 +193,7 @@ def _tell(verdict: Verdict, format: Format, file: Path | None, top: int) -> None
     output.send(document)
 
 
-def _status(verdict: Verdict, lacks_launches: bool) -> int:
+def _status(verdict: Verdict, some_left_out: bool) -> int:
     if not verdict.passed:
         return FINDINGS
-    return int(Status.INCOMPLETE if verdict.report.incomplete or lacks_launches else Status.OK)
+    return int(Status.INCOMPLETE if verdict.report.incomplete or some_left_out else Status.OK)

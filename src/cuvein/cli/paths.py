@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,7 @@ from cuvein.collect.errors import CuveinError, Status
 from cuvein.profile.errors import ProfileReadError, ProfileWriteError
 from cuvein.profile.reading import PROCESS_FILE, find, read_process
 
-__all__ = ["Paths", "leave_out", "profiles_at"]
+__all__ = ["Found", "Paths", "find_profiles", "profiles_at"]
 
 Paths = Annotated[
     list[Path],
@@ -27,7 +28,15 @@ Paths = Annotated[
 ]
 
 
-def profiles_at(paths: list[Path]) -> list[Path]:
+@dataclass(frozen=True)
+class Found:
+    """Launch profiles, and whether there are launches that were counted and have none."""
+
+    profiles: list[Path]
+    some_left_out: bool
+
+
+def find_profiles(paths: list[Path]) -> Found:
     """Return the launch profiles at the paths, each once, however often and by whatever name it is given.
 
     Raises
@@ -38,34 +47,21 @@ def profiles_at(paths: list[Path]) -> list[Path]:
         When a path does not exist or cannot be read.
     """
     files: dict[str, Path] = {}
+    some_left_out = False
     for path in paths:
-        for file in _find(path):
-            files.setdefault(os.path.realpath(file), file)
-    return list(files.values())
+        for file in sorted(path.rglob(journal.FILE)) if path.is_dir() else ():
+            some_left_out |= not _recover(file.parent)
+        for profile in _find(path):
+            files.setdefault(os.path.realpath(profile), profile)
+    return Found(list(files.values()), some_left_out)
 
 
-def leave_out(paths: list[Path]) -> bool:
-    """Say whether launches at the paths have no profile still, after `profiles_at` made all it could."""
-    return any(_leaves_out(folder) for path in paths for folder in _with_journals(path))
-
-
-def _leaves_out(folder: Path) -> bool:
-    try:
-        read_process(folder)
-        return journal.waiting(folder) != 0
-    except ProfileReadError:
-        return False  # something else of that name
-    except ProfileWriteError:
-        return True
-
-
-def _with_journals(path: Path) -> list[Path]:
-    return [file.parent for file in sorted(path.rglob(journal.FILE))] if path.is_dir() else []
+def profiles_at(paths: list[Path]) -> list[Path]:
+    """Return the launch profiles that `find_profiles` finds; errors as there."""
+    return find_profiles(paths).profiles
 
 
 def _find(path: Path) -> list[Path]:
-    for folder in _with_journals(path):
-        _recover(folder)
     try:
         return find(path)
     except ProfileReadError as error:
@@ -76,28 +72,29 @@ def _find(path: Path) -> list[Path]:
         raise
 
 
-def _recover(folder: Path) -> None:
-    """Write the files of profiles that a process has left without, which `cuvein run` could not."""
+def _recover(folder: Path) -> bool:
+    """Write the files of profiles that a process has left without; say whether none is left out."""
     try:
         summary = read_process(folder)
         running = outcome.is_running(summary)
         left = journal.waiting(folder) if running else 0
         written = 0 if running else outcome.recover(folder, summary)
     except ProfileReadError:
-        return  # something else of that name
+        return True  # something else of that name
     except ProfileWriteError as error:
         messages.warn(f"{error} Until then profiles in {folder / journal.FILE} are left out.")
-    else:
-        if written:
-            noun = "profile" if written == 1 else "profiles"
-            messages.say(f"{written} {noun} that had no file yet written to {folder}")
-        if left:
-            # The number may be another's: on another machine, in a container, after a restart.
-            noun = "launch" if left == 1 else "launches"
-            messages.warn(
-                f"{left} {noun} in {folder / journal.FILE} left out: process {summary.process.pid} "
-                "still runs, or another that has its number; read the folder again once that has ended."
-            )
+        return False
+    if written:
+        noun = "profile" if written == 1 else "profiles"
+        messages.say(f"{written} {noun} that had no file yet written to {folder}")
+    if left:
+        # The number may be another's: on another machine, in a container, after a restart.
+        noun = "launch" if left == 1 else "launches"
+        messages.warn(
+            f"{left} {noun} in {folder / journal.FILE} left out: process {summary.process.pid} "
+            "still runs, or another that has its number; read the folder again once that has ended."
+        )
+    return left == 0
 
 
 def _seen(folder: Path) -> str | None:
