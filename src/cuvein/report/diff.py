@@ -31,11 +31,11 @@ T = TypeVar("T")
 def diff_text(comparison: Comparison, width: int = 100) -> str:
     """Return a comparison for people: kernel by kernel, what a launch does now and did before."""
     lines: list[str] = []
-    unchanged = (
-        [each for each in comparison.kernels if _unchanged(each)] if len(comparison.kernels) > 1 else []
-    )
+    unchanged: list[KernelComparison] = []
     for kernel in comparison.kernels:
-        if not any(kernel is each for each in unchanged):
+        if len(comparison.kernels) > 1 and _unchanged(kernel):
+            unchanged.append(kernel)
+        else:
             lines += [*_kernel(kernel, width), ""]
     for title, kernels, listed in (
         ("Only before", comparison.before_only, None),
