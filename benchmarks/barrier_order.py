@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from machine import ROOT, build, describe, device, session
+from machine import ROOT, build, describe, device, keep, session
 
 if TYPE_CHECKING:
     from cuvein.profile.model import LaunchProfile
@@ -138,10 +138,6 @@ def main() -> int:
         },
     }
 
-    def keep() -> None:
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        arguments.output.write_text(json.dumps(result, indent=2) + "\n")
-
     good = True
     try:
         times = kernels(Path(built["microbenchmarks"]), arguments.rounds, arguments.shrink, arguments.seconds)
@@ -152,7 +148,7 @@ def main() -> int:
                 *(f"{way} {row[way]:10.4f}" for way in WAYS),
                 f"on/off {row['on'] / row['off']:.2f}",
             )
-        keep()
+        keep(result, arguments.output)
     except (RuntimeError, TimeoutError) as error:
         print(error)
         good = False
@@ -169,7 +165,7 @@ def main() -> int:
             "ordered_bytes": ordered,
             "as_the_host_engine": equal,
         }
-        keep()
+        keep(result, arguments.output)
         good = good and equal
         cells = [f"{way} {value:8.3f} s" for way, value in best.items()]
         print(f"{name:10}", *cells, "as" if equal else "NOT as", "the host engine")

@@ -75,8 +75,7 @@ def main() -> int:
     )
     parser.add_argument("--resume", action="store_true", help="keep what the work folder has of this commit")
     options = parser.parse_args()
-    if unknown := sorted(set(options.names) - cases.keys()):
-        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(cases)}")
+    machine.demand_known(parser, options.names, cases)
     gpu = device.find()
     if isinstance(gpu, str):
         print(f"cases.py: {gpu}", file=sys.stderr)
@@ -256,10 +255,7 @@ def write(cases: list[Case], work: Path, results: Path) -> dict[str, Any]:
                 document["cases"].setdefault(case.name, {})[name] = json.loads(path.read_text())
     document["cases"] = dict(sorted(document["cases"].items()))
     document["machine"] = machine.describe()
-    results.parent.mkdir(parents=True, exist_ok=True)
-    fresh = results.with_suffix(".new")
-    fresh.write_text(json.dumps(document, indent=1) + "\n")
-    fresh.replace(results)
+    machine.keep(document, results)
     return document
 
 

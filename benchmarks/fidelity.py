@@ -31,7 +31,7 @@ import programs
 import subjects
 from cuvein.profile import ProfileError
 from cuvein.source.names import short
-from machine import ROOT, describe, device, session
+from machine import ROOT, describe, device, keep, session
 
 if TYPE_CHECKING:
     from subjects import Subject
@@ -349,8 +349,7 @@ def write(file: Path, raw: Raw, compared: dict[str, list[Kernel]], failed: list[
             if program["name"] in compared
         ],
     }
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(document, indent=1) + "\n")
+    keep(document, file)
 
 
 def summary(compared: dict[str, list[Kernel]]) -> dict[str, Any]:

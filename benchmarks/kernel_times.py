@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import floor
-from machine import ROOT, build, describe, device, session
+from machine import ROOT, build, demand_known, describe, device, keep, session
 
 RESULTS = ROOT / "benchmarks" / "results" / "kernel-times.json"
 MICROBENCHMARKS = "microbenchmarks"
@@ -64,8 +64,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     known = [MICROBENCHMARKS, *EXAMPLES]
-    if unknown := sorted(set(options.programs) - set(known)):
-        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}")
+    demand_known(parser, options.programs, known)
     gpu = device.find()
     if isinstance(gpu, str):
         print(f"kernel_times: {gpu}", file=sys.stderr)
@@ -201,8 +200,6 @@ def run_once(way: str, command: list[str], limit: float) -> dict[str, float]:
 
 def write(file: Path | None, rows: list[dict[str, Any]], failed: list[str]) -> None:
     """Write what there is so far, where it is wanted."""
-    if file is None:
-        return
     document = {
         "format": "cuvein kernel times",
         "version": 1,
@@ -212,8 +209,7 @@ def write(file: Path | None, rows: list[dict[str, Any]], failed: list[str]) -> N
         "failed": failed,
         "kernels": rows,
     }
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(document, indent=1) + "\n")
+    keep(document, file)
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import subjects
-from machine import ROOT, build, describe, device, session
+from machine import ROOT, build, demand_known, describe, device, keep, session
 
 RESULTS = ROOT / "benchmarks" / "results" / "launches.json"
 SORT = ("sum", "sort", "topk")
@@ -243,8 +243,7 @@ def main() -> int:
         "--output", type=Path, metavar="FILE", help="JSON; default with all: results/launches.json"
     )
     options = parser.parse_args()
-    if unknown := sorted(set(options.what) - set(names)):
-        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(names)}")
+    demand_known(parser, options.what, names)
     gpu = device.find()
     if isinstance(gpu, str):
         print(f"launches: {gpu}", file=sys.stderr)
@@ -288,9 +287,7 @@ def main() -> int:
             }
             print(comparison.name, json.dumps(ways), flush=True)
         # What is there is kept if something later fails.
-        if output:
-            output.parent.mkdir(parents=True, exist_ok=True)
-            output.write_text(json.dumps(document, indent=1) + "\n")
+        keep(document, output)
     shutil.rmtree(folder, ignore_errors=True)
     for sentence in [*document["not_begun"], *(said := judge(document))]:
         print(sentence)

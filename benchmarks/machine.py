@@ -1,10 +1,11 @@
-"""On what a result was measured: the header of every file in ``benchmarks/results``."""
+"""On what a result was measured, the header of each file in ``benchmarks/results``; and how these are kept."""
 
 from __future__ import annotations
 
 import datetime
 import functools
 import importlib.metadata
+import json
 import os
 import platform
 import re
@@ -12,7 +13,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
+
+from cuvein.profile.writing import replace_file
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Mapping
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "gpu"))
@@ -20,7 +27,17 @@ sys.path.insert(0, str(ROOT / "tests" / "gpu"))
 from harness import build, device, examples, session  # noqa: E402
 
 # The harness of the GPU tests finds compiler and GPU and runs programs under cuvein.
-__all__ = ["ROOT", "Machine", "build", "describe", "device", "examples", "session"]
+__all__ = [
+    "ROOT",
+    "Machine",
+    "build",
+    "demand_known",
+    "describe",
+    "device",
+    "examples",
+    "keep",
+    "session",
+]
 
 
 class Machine(TypedDict):
@@ -65,6 +82,36 @@ def describe() -> Machine:
             "ncu": _version_of(shutil.which("ncu"), r"Version (\d+(?:\.\d+)+)"),
         },
     )
+
+
+def keep(document: Mapping[str, object], file: Path | None) -> None:
+    """Write a result as JSON, where it is wanted.
+
+    The file is whole at any moment, since a benchmark that keeps what it has may be cut off.
+
+    Parameters
+    ----------
+    document
+        The result.
+    file
+        Where to; its folder is made. ``None``: nowhere.
+
+    Raises
+    ------
+    ProfileWriteError
+        It cannot be written.
+    """
+    if file is None:
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(f"{json.dumps(document, indent=1)}\n".encode(), file)
+
+
+def demand_known(parser: argparse.ArgumentParser, asked: Iterable[str], known: Iterable[str]) -> None:
+    """End the program as wrong usage does, if something is asked for that there is not."""
+    names = list(known)
+    if unknown := sorted(set(asked) - set(names)):
+        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(names)}")
 
 
 @functools.cache

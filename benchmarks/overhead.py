@@ -32,7 +32,7 @@ import floor
 import programs
 import subjects
 from launches import keep_gpu_awake
-from machine import ROOT, describe, device, session
+from machine import ROOT, describe, device, keep, session
 
 if TYPE_CHECKING:
     from subjects import Subject
@@ -191,8 +191,6 @@ def write(
     file: Path | None, head: dict[str, Any], rows: list[dict[str, Any]], failed: list[Exception]
 ) -> None:
     """Write what there is so far, where it is wanted."""
-    if file is None:
-        return
     document = {
         "format": "cuvein overhead",
         "version": 1,
@@ -202,8 +200,7 @@ def write(
         "failed": [str(error) for error in failed],
         "programs": rows,
     }
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(document, indent=1) + "\n")
+    keep(document, file)
 
 
 def measure(

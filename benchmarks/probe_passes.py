@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import nsight
 import passes
-from machine import ROOT, build, device
+from machine import ROOT, build, demand_known, device
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,8 +31,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("kinds", nargs="*", metavar="KIND", help="copies, atomics; default: both")
     options = parser.parse_args()
-    if unknown := sorted(set(options.kinds) - COUNTERS.keys()):
-        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(COUNTERS)}")
+    demand_known(parser, options.kinds, COUNTERS)
     gpu = device.find()
     if isinstance(gpu, str):
         print(f"probe_passes: {gpu}", file=sys.stderr)

@@ -37,6 +37,7 @@ from cuvein.native import Engine, TraceReader, TraceWriter, replay
 from cuvein.profile import decode
 from cuvein.trace.builder import make_launch, make_process
 from machine import ROOT, describe
+from machine import keep as write
 from streams import BASE, WARPS_OF_A_BLOCK, global_heavy, shared_heavy
 
 if TYPE_CHECKING:
@@ -366,7 +367,7 @@ def main() -> None:
         if output is not None:
             whole = json.loads(output.read_text()) if output.exists() else {}
             whole = {"benchmark": "scaling", **whole, arguments.engine: {"machine": describe(), **result}}
-            output.write_text(json.dumps(whole, indent=2) + "\n")
+            write(whole, output)
 
     if arguments.engine == "host":
         result = host(arguments, keep)

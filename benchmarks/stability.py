@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import multiprocessing
 import os
 import shutil
@@ -36,7 +35,7 @@ sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS.parent / "tests" / "gpu")]
 from harness import build, device, session  # noqa: E402
 
 from cuvein.source import Locator, Missing  # noqa: E402
-from machine import describe  # noqa: E402
+from machine import demand_known, describe, keep  # noqa: E402
 from micro.expectations import LEAST_ARCHITECTURE, programs, source  # noqa: E402
 
 if TYPE_CHECKING:
@@ -138,8 +137,7 @@ def main() -> int:
         print(f"stability: {gpu}", file=sys.stderr)
         return 2
     known = {program.name: program for program in all_programs(gpu.architecture)}
-    if unknown := sorted(set(options.programs) - set(known)):
-        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}")
+    demand_known(parser, options.programs, known)
     chosen = [known[name] for name in options.programs or known]
     place = Path(tempfile.gettempdir()) / "cuvein-stability"
     shutil.rmtree(place / "runs", ignore_errors=True)
@@ -169,6 +167,7 @@ def main() -> int:
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=options.jobs, mp_context=spawn) as pool:
         took = 0.0
+        document = result()
         while rounds < options.runs and time.monotonic() - begin + took < options.seconds:
             started_at = time.monotonic()
             started = [
@@ -180,10 +179,7 @@ def main() -> int:
                 runs[program.name].append(future.result())
             rounds += 1
             took = time.monotonic() - started_at
-            if output:
-                output.parent.mkdir(parents=True, exist_ok=True)
-                output.write_text(json.dumps(result(), indent=1) + "\n")
-    document = result()
+            keep(document := result(), output)
     show(document)
     return 1 if any(row["faults"] for row in document["programs"]) else 0
 

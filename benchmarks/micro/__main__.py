@@ -32,7 +32,7 @@ from harness import build, device, session  # noqa: E402
 
 from cuvein.profile import violations  # noqa: E402
 from cuvein.source import Locator, ModuleStore  # noqa: E402
-from machine import describe  # noqa: E402
+from machine import describe, keep  # noqa: E402
 from micro.expectations import BENCHMARKS, LEAST_ARCHITECTURE, programs, source  # noqa: E402
 from micro.graph import Benchmark, differences, lines  # noqa: E402
 
@@ -134,9 +134,7 @@ def compare(
         "left_to_host_engine": left,
         "benchmarks": rows,
     }
-    if output is not None:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(json.dumps(document, indent=1) + "\n")
+    keep(document, output)
     return 1 if bad else 0
 
 
