@@ -1,4 +1,4 @@
-"""On what a result was measured, the header of each file in ``benchmarks/results``; and how these are kept."""
+"""On what a result was measured, the header of each file in ``benchmarks/results``; how these are kept."""
 
 from __future__ import annotations
 
