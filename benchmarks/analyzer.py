@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from command_line import natural, whole
 from cuvein.native import Engine
 from cuvein.profile import decode
 from cuvein.trace.builder import make_launch, make_process
@@ -97,9 +98,9 @@ def commit() -> str | None:
 def main() -> None:
     """Run all streams with one worker and, where there are two processors, with two."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--records", type=int, default=4_000_000, help="records of the longest stream")
-    parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--workers", type=int, nargs="+", help="default: 1 and 2")
+    parser.add_argument("--records", type=whole(1000), default=4_000_000, help="of the longest stream")
+    parser.add_argument("--repetitions", type=natural, default=5)
+    parser.add_argument("--workers", type=natural, nargs="+", help="default: 1 and 2")
     parser.add_argument("--output", type=Path, help="write the JSON to this file too")
     arguments = parser.parse_args()
     processors = sorted(os.sched_getaffinity(0))

@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from machine import ROOT, build, describe, device, keep, session
+from command_line import duration, natural
+from machine import ROOT, build, demand_gpu, describe, keep, session
 
 if TYPE_CHECKING:
     from cuvein.profile.model import LaunchProfile
@@ -108,17 +109,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=3, help="(default: 3)")
+    parser.add_argument("--rounds", type=natural, default=3, help="(default: 3)")
     parser.add_argument(
-        "--shrink", type=int, default=8, help="divide the microbenchmarks' work by this (default: 8)"
+        "--shrink", type=natural, default=8, help="divide the microbenchmarks' work by this (default: 8)"
     )
-    parser.add_argument("--seconds", type=float, default=120, help="after which a run is given up")
+    parser.add_argument("--seconds", type=duration, default=120, help="after which a run is given up")
     parser.add_argument("--output", type=Path, default=RESULT, metavar="FILE", help="JSON")
     arguments = parser.parse_args()
-    gpu = device.find()
-    if isinstance(gpu, str):
-        print(f"barrier_order: {gpu}", file=sys.stderr)
-        return 2
+    gpu = demand_gpu(parser)
     sources = ["benchmarks/kernels/microbenchmarks.cu", *(f"examples/{name}.cu" for name in EXAMPLES)]
     built = build.compile_all(sources, ROOT, ROOT / "build" / "benchmarks", gpu.architecture)
     result: dict[str, Any] = {

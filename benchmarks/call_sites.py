@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import machine
+from command_line import give_up, natural
 
 # The call is as deep as in a model: every layer adds a frame or two.
 PROGRAM = """
@@ -56,16 +57,13 @@ WAYS: dict[str, tuple[str, ...] | None] = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--launches", type=int, default=300)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--launches", type=natural, default=300)
+    parser.add_argument("--rounds", type=natural, default=3)
     parser.add_argument("--results", type=Path)
     options = parser.parse_args()
     if importlib.util.find_spec("torch") is None:
-        print(f"call_sites: {sys.executable} has no torch; PyTorch is needed", file=sys.stderr)
-        return 2
-    if isinstance(gpu := machine.device.find(), str):
-        print(f"call_sites: {gpu}", file=sys.stderr)
-        return 2
+        give_up(parser, f"{sys.executable} has no torch; PyTorch is needed")
+    machine.demand_gpu(parser, compiler=False)
     seconds: dict[str, list[list[float]]] = {way: [] for way in WAYS}
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(options.rounds):

@@ -16,7 +16,8 @@ The results of every step stay in the work folder; after each step what is there
 that a run which is cut short loses nothing: ``--resume`` takes only the steps that have no result of this
 commit yet. In the end a table is printed. Without ``--step`` all steps are taken. Needs a GPU, nvcc, and ncu
 for the last step, during which nothing else may use the GPU.
-The exit status is 1 when a step failed, not when a goal is missed: the table says that.
+The exit status is 1 when a step failed, not when a goal is missed: the table says that. It is 2 when there is
+no GPU, no nvcc or no ncu.
 """
 
 from __future__ import annotations
@@ -36,15 +37,16 @@ from typing import TYPE_CHECKING, Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "gpu"), str(ROOT / "benchmarks")]
 
-from harness import build, device, session  # noqa: E402
+from harness import build, session  # noqa: E402
 
 import case_studies  # noqa: E402
 import cases_page  # noqa: E402
 import machine  # noqa: E402
 import nsight  # noqa: E402
+from command_line import demand_known, give_up, natural  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
     from case_studies import Case
 
@@ -71,18 +73,15 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=WORK, help="where programs and profiles go")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the file to write")
     parser.add_argument(
-        "--jobs", type=int, default=JOBS, metavar="N", help=f"cases to observe at once (here: {JOBS})"
+        "--jobs", type=natural, default=JOBS, metavar="N", help=f"cases to observe at once (here: {JOBS})"
     )
     parser.add_argument("--resume", action="store_true", help="keep what the work folder has of this commit")
     options = parser.parse_args()
-    machine.demand_known(parser, options.names, cases)
-    gpu = device.find()
-    if isinstance(gpu, str):
-        print(f"cases.py: {gpu}", file=sys.stderr)
-        return 1
-    if lacking := missing(options.step or STEPS):
-        print(f"cases.py: {lacking}", file=sys.stderr)
-        return 1
+    demand_known(parser, options.names, cases)
+    gpu = machine.demand_gpu(parser)
+    # Before a step takes its time.
+    if "count" in (options.step or STEPS) and shutil.which("ncu") is None:
+        give_up(parser, "no ncu on PATH: it comes with Nsight Compute; --step observe does without")
     chosen = [case for name, case in cases.items() if not options.names or name in options.names]
     unbuilt = compile_all(chosen, options.work, gpu.architecture)
     problems = [f"{name}: {reason}" for name, reason in unbuilt.items()]
@@ -96,15 +95,6 @@ def main() -> int:
     for problem in problems:
         print(f"cases.py: {problem}", file=sys.stderr)
     return 1 if problems else 0
-
-
-def missing(steps: Collection[str]) -> str | None:
-    """Say which tool that the steps need is not there, before any of them takes its time."""
-    if build.nvcc() is None:
-        return "no nvcc: it comes with a CUDA toolkit, and with the wheel nvidia-cuda-nvcc"
-    if "count" in steps and shutil.which("ncu") is None:
-        return "no ncu on PATH: it comes with Nsight Compute; --step observe does without"
-    return None
 
 
 def take(step: str, cases: list[Case], work: Path, results: Path, jobs: int) -> list[str]:

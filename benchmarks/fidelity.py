@@ -29,9 +29,10 @@ import counts
 import nsight
 import programs
 import subjects
+from command_line import duration
 from cuvein.profile import ProfileError
 from cuvein.source.names import short
-from machine import ROOT, describe, device, keep, session
+from machine import ROOT, demand_gpu, describe, keep, session
 
 if TYPE_CHECKING:
     from subjects import Subject
@@ -95,8 +96,8 @@ def main() -> int:
     parser.add_argument("what", nargs="*", metavar="WHAT")
     parser.add_argument("--sources", type=Path, help="sources of the programs, instead of cloning them")
     parser.add_argument("--work", type=Path, default=programs.OUTPUT, help="where programs are built")
-    parser.add_argument("--limit", type=float, default=120, help="seconds after which a run is given up")
-    parser.add_argument("--budget", type=float, help="seconds after which no further program is begun")
+    parser.add_argument("--limit", type=duration, default=120, help="seconds after which a run is given up")
+    parser.add_argument("--budget", type=duration, help="seconds after which no further program is begun")
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="JSON; default with all: results/fidelity.json"
     )
@@ -114,10 +115,7 @@ def main() -> int:
     if options.again:
         raw = together([json.loads(file.read_text()) for file in options.again])
     else:
-        gpu = device.find()
-        if isinstance(gpu, str):
-            print(f"fidelity: {gpu}", file=sys.stderr)
-            return 2
+        demand_gpu(parser)
         raw = measure(options)
     return judge(raw, output)
 

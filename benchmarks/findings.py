@@ -15,6 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from command_line import natural, share
 from cuvein.findings import analyse
 from cuvein.profile.model import (
     FORMAT,
@@ -86,10 +87,10 @@ def make(chooser: random.Random, nodes: int, sequence: int, kernels: int, wastef
         group = number // 8
         space = ("global", "shared", "global", "local")[group % 4]
         made.append(node(chooser, number, space, chooser.random() < wasteful))
-        part = made[-1].bytes // 4
-        edges.append(Edge(number, None, "cold", made[-1].bytes - 3 * part, 1))
         first, last = group * 8, min(group * 8 + 8, nodes)
         origins = sorted(chooser.sample(range(first, last), min(3, last - first)))
+        part = made[-1].bytes // 4
+        edges.append(Edge(number, None, "cold", made[-1].bytes - len(origins) * part, 1))
         edges += [Edge(number, origin, chooser.choice(LABELS[space]), part, 1, None) for origin in origins]
     name = f"kernel_{sequence % kernels}"
     return LaunchProfile(
@@ -137,11 +138,11 @@ def measure(folder: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--profiles", type=int, default=1000)
-    parser.add_argument("--nodes", type=int, default=500)
-    parser.add_argument("--kernels", type=int, default=20, help="distinct kernels among the launches")
+    parser.add_argument("--profiles", type=natural, default=1000)
+    parser.add_argument("--nodes", type=natural, default=500)
+    parser.add_argument("--kernels", type=natural, default=20, help="distinct kernels among the launches")
     parser.add_argument(
-        "--wasteful", type=float, default=0.2, help="share of nodes with random distributions"
+        "--wasteful", type=share, default=0.2, help="share of nodes with random distributions"
     )
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

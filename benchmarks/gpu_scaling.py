@@ -7,11 +7,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from machine import ROOT, build, device
+from machine import ROOT, build
+
+if TYPE_CHECKING:
+    from harness.device import Gpu
 
 __all__ = ["measure", "show"]
 
@@ -23,11 +26,8 @@ SHORT, FEW = 4, 2048
 GOAL = 2.2
 
 
-def measure(repetitions: int) -> dict[str, Any]:
+def measure(gpu: Gpu, repetitions: int) -> dict[str, Any]:
     """Run the kernel in all sizes, plainly and under the GPU engine; the best of the repetitions counts."""
-    gpu = device.find()
-    if isinstance(gpu, str):
-        sys.exit(f"scaling: there is {gpu}; the GPU engine needs one")
     output = ROOT / "build" / "benchmarks"
     program = build.compile_all(["benchmarks/kernels/scaling.cu"], ROOT, output, gpu.architecture)["scaling"]
     sizes = [(blocks, SHORT) for blocks in BLOCKS] + [(FEW, length) for length in LENGTHS]

@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import floor
-from machine import ROOT, build, demand_known, describe, device, keep, session
+from command_line import demand_known, duration, natural
+from machine import ROOT, build, demand_gpu, describe, keep, session
 
 RESULTS = ROOT / "benchmarks" / "results" / "kernel-times.json"
 MICROBENCHMARKS = "microbenchmarks"
@@ -56,19 +57,16 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("programs", nargs="*", metavar="PROGRAM")
-    parser.add_argument("--rounds", type=int, default=2, help="(default: 2)")
-    parser.add_argument("--limit", type=float, default=60, help="seconds after which a run is given up")
-    parser.add_argument("--budget", type=float, help="seconds after which no further program is begun")
+    parser.add_argument("--rounds", type=natural, default=2, help="(default: 2)")
+    parser.add_argument("--limit", type=duration, default=60, help="seconds after which a run is given up")
+    parser.add_argument("--budget", type=duration, help="seconds after which no further program is begun")
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="JSON; default with all: results/kernel-times.json"
     )
     options = parser.parse_args()
     known = [MICROBENCHMARKS, *EXAMPLES]
     demand_known(parser, options.programs, known)
-    gpu = device.find()
-    if isinstance(gpu, str):
-        print(f"kernel_times: {gpu}", file=sys.stderr)
-        return 2
+    gpu = demand_gpu(parser)
     chosen = [name for name in known if name in (options.programs or known)]
     output = options.output or (None if options.programs else RESULTS)
     try:

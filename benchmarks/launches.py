@@ -29,7 +29,8 @@ from pathlib import Path
 from typing import Any
 
 import subjects
-from machine import ROOT, build, demand_known, describe, device, keep, session
+from command_line import demand_known, duration, natural
+from machine import ROOT, build, demand_gpu, describe, keep, session
 
 RESULTS = ROOT / "benchmarks" / "results" / "launches.json"
 SORT = ("sum", "sort", "topk")
@@ -235,19 +236,16 @@ def main() -> int:
     )
     names = [comparison.name for comparison in COMPARISONS]
     parser.add_argument("what", nargs="*", metavar="WHAT", help=f"default: all of {', '.join(names)}")
-    parser.add_argument("--count", type=int, default=10000, help="launches of the tiny kernel")
-    parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--limit", type=float, default=60, help="seconds after which a run is given up")
-    parser.add_argument("--budget", type=float, help="seconds after which no further comparison is begun")
+    parser.add_argument("--count", type=natural, default=10000, help="launches of the tiny kernel")
+    parser.add_argument("--repetitions", type=natural, default=5)
+    parser.add_argument("--limit", type=duration, default=60, help="seconds after which a run is given up")
+    parser.add_argument("--budget", type=duration, help="seconds after which no further comparison is begun")
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="JSON; default with all: results/launches.json"
     )
     options = parser.parse_args()
     demand_known(parser, options.what, names)
-    gpu = device.find()
-    if isinstance(gpu, str):
-        print(f"launches: {gpu}", file=sys.stderr)
-        return 2
+    gpu = demand_gpu(parser)
     begin = time.monotonic()
     output = options.output or (None if options.what else RESULTS)
     chosen = [comparison for comparison in COMPARISONS if comparison.name in (options.what or names)]

@@ -15,11 +15,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
+from command_line import give_up
 from cuvein.profile.writing import replace_file
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "gpu"))
@@ -31,7 +32,7 @@ __all__ = [
     "ROOT",
     "Machine",
     "build",
-    "demand_known",
+    "demand_gpu",
     "describe",
     "device",
     "examples",
@@ -107,11 +108,14 @@ def keep(document: Mapping[str, object], file: Path | None) -> None:
     replace_file(f"{json.dumps(document, indent=1)}\n".encode(), file)
 
 
-def demand_known(parser: argparse.ArgumentParser, asked: Iterable[str], known: Iterable[str]) -> None:
-    """End the program as wrong usage does, if something is asked for that there is not."""
-    names = list(known)
-    if unknown := sorted(set(asked) - set(names)):
-        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(names)}")
+def demand_gpu(parser: argparse.ArgumentParser, *, compiler: bool = True) -> device.Gpu:
+    """Return the GPU; end the program where there is none, or no nvcc although a compiler is needed."""
+    gpu = device.find()
+    if isinstance(gpu, str):
+        give_up(parser, gpu)
+    if compiler and build.nvcc() is None:
+        give_up(parser, "no nvcc: it comes with a CUDA toolkit, and with the wheel nvidia-cuda-nvcc")
+    return gpu
 
 
 @functools.cache

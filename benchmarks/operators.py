@@ -14,6 +14,8 @@ import sys
 import time
 from pathlib import Path
 
+from command_line import demand_known, give_up, natural
+
 SIZES = {"small": 64, "usual": 2048}
 
 
@@ -22,7 +24,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--size", choices=sorted(SIZES), default="small")
-    parser.add_argument("--times", type=int, default=1, metavar="N")
+    parser.add_argument("--times", type=natural, default=1, metavar="N")
     parser.add_argument("names", nargs="+", metavar="NAME")
     parser.add_argument("--seconds", type=Path, metavar="FILE")
     arguments = parser.parse_args()
@@ -31,15 +33,10 @@ def main() -> int:
 
         from workloads import OPERATORS  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        print(
-            f"operators: {sys.executable} has no {error.name}: PyTorch and Triton are needed", file=sys.stderr
-        )
-        return 2
-    if unknown := [name for name in arguments.names if name not in OPERATORS]:
-        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(sorted(OPERATORS))}")
+        give_up(parser, f"{sys.executable} has no {error.name}: PyTorch and Triton are needed")
+    demand_known(parser, arguments.names, sorted(OPERATORS))
     if not torch.cuda.is_available():
-        print("operators: PyTorch finds no GPU", file=sys.stderr)
-        return 2
+        give_up(parser, "PyTorch finds no GPU")
     seconds = []
     for name in arguments.names:
         for _ in range(arguments.times):

@@ -31,8 +31,9 @@ from typing import TYPE_CHECKING, Any
 import floor
 import programs
 import subjects
+from command_line import duration, natural
 from launches import keep_gpu_awake
-from machine import ROOT, describe, device, keep, session
+from machine import ROOT, demand_gpu, describe, keep, session
 
 if TYPE_CHECKING:
     from subjects import Subject
@@ -60,12 +61,12 @@ def main() -> int:
     parser.add_argument("what", nargs="*", metavar="WHAT")
     parser.add_argument("--sources", type=Path, help="sources of the programs, instead of cloning them")
     parser.add_argument("--work", type=Path, default=programs.OUTPUT, help="where programs are built")
-    parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--limit", type=float, default=60, help="seconds after which a run is given up")
+    parser.add_argument("--repetitions", type=natural, default=3)
+    parser.add_argument("--limit", type=duration, default=60, help="seconds after which a run is given up")
     parser.add_argument(
-        "--each", type=float, default=math.inf, help="seconds after which a program is not repeated"
+        "--each", type=duration, default=math.inf, help="seconds after which a program is not repeated"
     )
-    parser.add_argument("--budget", type=float, help="seconds after which no further program is begun")
+    parser.add_argument("--budget", type=duration, help="seconds after which no further program is begun")
     parser.add_argument("--way", action="append", choices=list(WAYS)[1:], help="default: all")
     parser.add_argument("--add", action="store_true", help="keep the other programs in the output file")
     parser.add_argument(
@@ -77,10 +78,7 @@ def main() -> int:
     options.what = options.what or list(GROUPS)
     if options.again:
         return conclude(output, *together([json.loads(file.read_text()) for file in options.again]))
-    gpu = device.find()
-    if isinstance(gpu, str):
-        print(f"overhead: {gpu}", file=sys.stderr)
-        return 2
+    demand_gpu(parser)
     sources = options.sources.absolute() if options.sources else None
     found, failed = subjects.find(options.what, "usual", sources=sources, output=options.work.absolute())
     ways = ["plain", *(options.way or list(WAYS)[1:])]

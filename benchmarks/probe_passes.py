@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import nsight
 import passes
-from machine import ROOT, build, demand_known, device
+from command_line import demand_known
+from machine import ROOT, build, demand_gpu
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,10 +33,7 @@ def main() -> int:
     parser.add_argument("kinds", nargs="*", metavar="KIND", help="copies, atomics; default: both")
     options = parser.parse_args()
     demand_known(parser, options.kinds, COUNTERS)
-    gpu = device.find()
-    if isinstance(gpu, str):
-        print(f"probe_passes: {gpu}", file=sys.stderr)
-        return 2
+    gpu = demand_gpu(parser)
     output = ROOT / "build" / "benchmarks"
     program = build.compile_all(["benchmarks/kernels/passes.cu"], ROOT, output, gpu.architecture)["passes"]
     same = True

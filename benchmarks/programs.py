@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import inputs
+from command_line import demand_known
 from machine import ROOT, device
 from machine import build as compiler
 
@@ -439,8 +440,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="as rodinia/bfs; default: all")
     arguments = parser.parse_args()
     known = {program.name: program for program in PROGRAMS}
-    if unknown := set(arguments.names) - known.keys():
-        parser.error(f"no program {sorted(unknown)[0]}; there are {', '.join(known)}")
+    demand_known(parser, arguments.names, known)
     chosen = [known[name] for name in arguments.names] or PROGRAMS
     sources = arguments.sources.absolute() if arguments.sources else None
     built, failed = build_all(chosen, arguments.size, sources=sources, output=arguments.output.absolute())

@@ -33,10 +33,11 @@ import numpy as np
 
 import gpu_scaling
 import processors
+from command_line import natural, whole
 from cuvein.native import Engine, TraceReader, TraceWriter, replay
 from cuvein.profile import decode
 from cuvein.trace.builder import make_launch, make_process
-from machine import ROOT, describe
+from machine import ROOT, demand_gpu, describe
 from machine import keep as write
 from streams import BASE, WARPS_OF_A_BLOCK, global_heavy, shared_heavy
 
@@ -354,9 +355,11 @@ def main() -> None:
     """Measure, print the table, write the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--engine", choices=("host", "gpu"), default="host")
-    parser.add_argument("--records", type=int, default=8_000_000, help="records of a trace")
-    parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--workers", type=int, nargs="+", help="default: 1, 2, 4, 8, 16 up to the processors")
+    parser.add_argument("--records", type=whole(1000), default=8_000_000, help="records of a trace")
+    parser.add_argument("--repetitions", type=natural, default=3)
+    parser.add_argument(
+        "--workers", type=natural, nargs="+", help="default: 1, 2, 4, 8, 16, no more than processors"
+    )
     parser.add_argument("--explain", action="store_true", help="say where the time goes")
     parser.add_argument("--output", type=Path, help="JSON; default without --workers: results/scaling.json")
     arguments = parser.parse_args()
@@ -377,7 +380,7 @@ def main() -> None:
         if arguments.explain:
             explain(result)
     else:
-        result = gpu_scaling.measure(arguments.repetitions)
+        result = gpu_scaling.measure(demand_gpu(parser), arguments.repetitions)
         gpu_scaling.show(result)
     keep(result)
 

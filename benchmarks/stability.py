@@ -32,10 +32,11 @@ from typing import TYPE_CHECKING, Any
 BENCHMARKS = Path(__file__).resolve().parent
 sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS.parent / "tests" / "gpu")]
 
-from harness import build, device, session  # noqa: E402
+from harness import build, session  # noqa: E402
 
+from command_line import demand_known, duration, natural  # noqa: E402
 from cuvein.source import Locator, Missing  # noqa: E402
-from machine import demand_known, describe, keep  # noqa: E402
+from machine import demand_gpu, describe, keep  # noqa: E402
 from micro.expectations import LEAST_ARCHITECTURE, programs, source  # noqa: E402
 
 if TYPE_CHECKING:
@@ -117,25 +118,26 @@ class Run:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="default: all")
-    parser.add_argument("--runs", type=int, default=10, metavar="N", help="under each engine (default: 10)")
+    parser.add_argument("--runs", type=natural, default=10, metavar="N", help="of each engine (default: 10)")
     parser.add_argument(
         "--seconds",
-        type=float,
+        type=duration,
         default=600,
         metavar="N",
         help="start no round that would end later, going by the one before (default: 600)",
     )
     parser.add_argument(
-        "--jobs", type=int, default=min(12, os.cpu_count() or 1), metavar="N", help="runs at the same time"
+        "--jobs",
+        type=natural,
+        default=min(12, os.cpu_count() or 1),
+        metavar="N",
+        help="runs at the same time",
     )
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="JSON; default with all: results/stability.json"
     )
     options = parser.parse_args()
-    gpu = device.find()
-    if isinstance(gpu, str):
-        print(f"stability: {gpu}", file=sys.stderr)
-        return 2
+    gpu = demand_gpu(parser)
     known = {program.name: program for program in all_programs(gpu.architecture)}
     demand_known(parser, options.programs, known)
     chosen = [known[name] for name in options.programs or known]

@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING, Any
 FOLDER = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(FOLDER), str(FOLDER.parent / "tests" / "gpu")]
 
-from harness import build, device, session  # noqa: E402
+from harness import build, session  # noqa: E402
 
 from cuvein.profile import violations  # noqa: E402
 from cuvein.source import Locator, ModuleStore  # noqa: E402
-from machine import describe, keep  # noqa: E402
+from machine import demand_gpu, describe, keep  # noqa: E402
 from micro.expectations import BENCHMARKS, LEAST_ARCHITECTURE, programs, source  # noqa: E402
 from micro.graph import Benchmark, differences, lines  # noqa: E402
 
@@ -55,7 +55,7 @@ class Outcome:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser = argparse.ArgumentParser(prog="micro", description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="what to run (default: all)")
     parser.add_argument("--engine", choices=ENGINES, help="default: both")
     parser.add_argument(
@@ -74,10 +74,7 @@ def main() -> int:
         known = {name for entry in BENCHMARKS for name in (entry.program, entry.kernel, entry.word)}
         if unknown := sorted(names - known):
             parser.error(f"unknown: {', '.join(unknown)}; programs are {', '.join(programs())}")
-    gpu = device.find()
-    if isinstance(gpu, str):
-        print(f"micro: {gpu}", file=sys.stderr)
-        return 2
+    gpu = demand_gpu(parser)
     for name, least in LEAST_ARCHITECTURE.items():
         if name in chosen and int(gpu.architecture.removeprefix("sm_")) < least:
             print(f"{name}: left out, needs sm_{least}, this is {gpu.architecture}")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
+
+import machine
 
 PATH = Path(__file__).resolve().parents[3] / "benchmarks" / "cases.py"
 
@@ -19,9 +20,9 @@ def program(monkeypatch, tmp_path):
     spec = importlib.util.spec_from_file_location("benchmark_of_cases", PATH)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    gpu = module.device.Gpu("H200", "sm_90", "1", "13.0")
-    monkeypatch.setattr(module, "device", SimpleNamespace(find=lambda: gpu))
-    monkeypatch.setattr(module, "build", SimpleNamespace(nvcc=lambda: "nvcc"))
+    gpu = machine.device.Gpu("H200", "sm_90", "1", "13.0")
+    monkeypatch.setattr(machine.device, "find", lambda: gpu)
+    monkeypatch.setattr(machine.build, "nvcc", lambda: "nvcc")
     monkeypatch.setattr(module, "compile_all", lambda *_: pytest.fail("something was built"))
     monkeypatch.setenv("PATH", str(tmp_path))
     return module
@@ -29,22 +30,29 @@ def program(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize(
     ("has_nvcc", "said"),
-    [(True, "cases.py: no ncu on PATH"), (False, "cases.py: no nvcc")],
+    [(True, "cases: no ncu on PATH"), (False, "cases: no nvcc")],
 )
 def test_a_missing_tool_is_one_sentence(has_nvcc, said, program, monkeypatch, capsys):
     if not has_nvcc:
-        monkeypatch.setattr(program, "build", SimpleNamespace(nvcc=lambda: None))
+        monkeypatch.setattr(machine.build, "nvcc", lambda: None)
     monkeypatch.setattr(sys, "argv", ["cases.py"])
-    assert program.main() == 1
+    with pytest.raises(SystemExit) as ended:
+        program.main()
+    assert ended.value.code == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith(said)
     assert printed.err.count("\n") == 1
 
 
-def test_observing_needs_no_ncu(program):
-    assert program.missing(["observe"]) is None
-    assert program.missing(["observe", "count"]) is not None
+def test_observing_needs_no_ncu(program, monkeypatch):
+    def compile_all(*_):
+        raise RuntimeError("it begins")
+
+    monkeypatch.setattr(program, "compile_all", compile_all)
+    monkeypatch.setattr(sys, "argv", ["cases.py", "--step", "observe"])
+    with pytest.raises(RuntimeError, match="it begins"):
+        program.main()
 
 
 @pytest.fixture
@@ -68,7 +76,7 @@ def cases(program, monkeypatch, tmp_path):
         assert program.main() == 0
         return list(taken)
 
-    monkeypatch.setattr(program, "missing", lambda _: None)
+    monkeypatch.setattr(program.shutil, "which", lambda name: name)
     monkeypatch.setattr(program, "compile_all", compile_all)
     monkeypatch.setattr(program, "count", action)
     monkeypatch.setattr(program.cases_page, "table", lambda _: "")

@@ -8,6 +8,7 @@ import pytest
 
 import fidelity
 import golden
+import machine
 from counts import COUNTERS, OTHERS, QUANTITIES, add_up, of_counters, of_sums
 from unit.profiles.maker import Maker
 
@@ -150,7 +151,9 @@ def test_programs_run_under_both_and_what_fails_does_not_stop_the_rest(tmp_path,
         fidelity.session, "profile", lambda _, c, *o, **m: Failed() if c == ["bfs"] else Run()
     )
     monkeypatch.setattr(fidelity.subjects, "find", lambda *_, **__: ([good, bad], [left_out]))
-    monkeypatch.setattr(fidelity.device, "find", lambda: fidelity.device.Gpu("H200", "sm_90", "1", "13.0"))
+    gpu = machine.device.Gpu("H200", "sm_90", "1", "13.0")
+    monkeypatch.setattr(machine.device, "find", lambda: gpu)
+    monkeypatch.setattr(machine.build, "nvcc", lambda: "nvcc")
     raw, output = tmp_path / "raw.json", tmp_path / "fidelity.json"
     monkeypatch.setattr("sys.argv", ["fidelity.py", "--raw", str(raw), "--output", str(output)])
     assert fidelity.main() == 1

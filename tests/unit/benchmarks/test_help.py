@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import machine
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 SCRIPTS = sorted(path.name for path in BENCHMARKS.glob("*.py") if "__main__" in path.read_text())
@@ -28,11 +33,28 @@ def test_help_needs_nothing_and_measures_nothing(name, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["launches", "kernel_times", "barrier_order", "call_sites", "operators"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "barrier_order",
+        "call_sites",
+        "cases",
+        "fidelity",
+        "kernel_times",
+        "launches",
+        "micro",
+        "operators",
+        "overhead",
+        "probe_passes",
+        "scaling",
+        "stability",
+    ],
+)
 def test_what_is_missing_is_said_in_a_sentence(name, tmp_path):
-    words = ["softmax"] if name == "operators" else []
+    words = {"operators": ["softmax"], "scaling": ["--engine", "gpu"]}.get(name, [])
+    script = BENCHMARKS / (name if name == "micro" else f"{name}.py")
     told = subprocess.run(
-        [sys.executable, BENCHMARKS / f"{name}.py", *words],
+        [sys.executable, script, *words],
         capture_output=True,
         text=True,
         check=False,
@@ -41,4 +63,73 @@ def test_what_is_missing_is_said_in_a_sentence(name, tmp_path):
     )
     assert told.returncode == 2
     assert told.stderr.startswith(f"{name}: ")
-    assert "Traceback" not in told.stderr
+    assert told.stderr.count("\n") == 1
+
+
+NUMBERS = {
+    "--budget": ("0", "-1", "nan", "inf", "1e300", "soon"),
+    "--count": ("0", "-1", "2.5"),
+    "--each": ("0", "-1", "nan", "inf"),
+    "--jobs": ("0", "-1", "many"),
+    "--kernels": ("0",),
+    "--launches": ("0", "-300"),
+    "--limit": ("0", "-1", "nan", "inf", "1e7"),
+    "--nodes": ("0",),
+    "--profiles": ("0",),
+    "--records": ("0", "-1", "999"),
+    "--repetitions": ("0", "-1"),
+    "--rounds": ("0", "-1"),
+    "--runs": ("0", "-1", "1e3"),
+    "--seconds": ("0", "-1", "nan", "inf"),
+    "--shrink": ("0", "-8"),
+    "--times": ("0", "-1"),
+    "--wasteful": ("-0.1", "1.1", "nan"),
+    "--workers": ("0", "-1"),
+}
+
+
+def numeric_options() -> list[tuple[str, str]]:
+    """Pair each script with its options that read a number, going by its source."""
+    found = []
+    for path in [*(BENCHMARKS / name for name in SCRIPTS), BENCHMARKS / "micro" / "__main__.py"]:
+        module = ".".join(path.relative_to(BENCHMARKS).with_suffix("").parts)
+        # What reads no file name and no choice reads a number.
+        for option, kind in re.findall(r'"(--[\w-]+)",\s*type=(\w+)', path.read_text()):
+            if kind != "Path":
+                found.append((module, option))
+    return found
+
+
+@pytest.mark.parametrize(("module", "option"), numeric_options())
+def test_a_number_that_makes_no_sense_is_refused(module, option, monkeypatch, capsys):
+    main = importlib.import_module(module).main
+    for number in NUMBERS[option]:
+        monkeypatch.setattr(sys, "argv", [module, option, number])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 2
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert f"argument {option}: {number!r} is no " in last
+
+
+def test_all_scripts_with_numbers_are_looked_at():
+    found = numeric_options()
+    assert {option for _, option in found} == set(NUMBERS)
+    assert ("stability", "--runs") in found
+
+
+@pytest.mark.parametrize("nodes", ["1", "9", "40"])
+def test_findings_of_any_number_of_nodes(nodes, tmp_path):
+    words = ["--profiles", "1", "--nodes", nodes, "--kernels", "1"]
+    subprocess.run([sys.executable, BENCHMARKS / "findings.py", *words], check=True, cwd=tmp_path)
+
+
+def test_a_gpu_without_a_compiler_is_not_enough(monkeypatch, capsys):
+    monkeypatch.setattr(machine.device, "find", lambda: machine.device.Gpu("GPU", "sm_90", None, "13.0"))
+    monkeypatch.setattr(machine.build, "nvcc", lambda: None)
+    parser = argparse.ArgumentParser(prog="stability.py")
+    assert machine.demand_gpu(parser, compiler=False).architecture == "sm_90"
+    with pytest.raises(SystemExit) as ended:
+        machine.demand_gpu(parser)
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("stability: no nvcc: ")

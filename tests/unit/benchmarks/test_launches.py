@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 import launches
-from machine import session
+from machine import build, device, session
 
 GPU = SimpleNamespace(name="GPU", architecture="sm_90", driver="1", cuda="13")
 
@@ -32,11 +32,12 @@ def machine(monkeypatch, tmp_path):
             return SimpleNamespace(outcome=session.Outcome(139, b"", b"it died\n"))
         return SimpleNamespace(outcome=execute(command, timeout))
 
-    monkeypatch.setattr(launches.device, "find", lambda: GPU)
+    monkeypatch.setattr(device, "find", lambda: GPU)
+    monkeypatch.setattr(build, "nvcc", lambda: "nvcc")
     monkeypatch.setattr(launches, "keep_gpu_awake", lambda: None)
     monkeypatch.setattr(launches.subjects, "python_with_torch", lambda: None)
     monkeypatch.setattr(
-        launches.build, "compile_all", lambda names, *_: {n.split("/")[-1][:-3]: n[:-3] for n in names}
+        build, "compile_all", lambda names, *_: {n.split("/")[-1][:-3]: n[:-3] for n in names}
     )
     monkeypatch.setattr(session, "execute", execute)
     monkeypatch.setattr(session, "profile", profile)
