@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from cuvein.trace import Recorder, TraceWriter, make_launch, make_process
 
-if TYPE_CHECKING:
-    from pathlib import Path
+ROOT = Path(__file__).parents[2]
 
 
 def demo(folder: Path, recording: Path) -> subprocess.CompletedProcess[str]:
@@ -70,3 +69,10 @@ def test_missing_recording_is_a_sentence_and_leaves_nothing(tmp_path: Path, reco
 def test_unwritable_folder_is_124(tmp_path: Path, recording: Path) -> None:
     (tmp_path / "file").touch()
     assert demo(tmp_path / "file", recording).returncode == 124
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a checkout")
+@pytest.mark.parametrize("folder", ["cuvein-demo", "cuvein-softmax-1"])
+def test_what_commands_write_into_a_checkout_by_default_is_not_committed(folder: str) -> None:
+    asked = subprocess.run(["git", "check-ignore", "-q", f"{folder}/report.txt"], cwd=ROOT, check=False)
+    assert asked.returncode == 0
