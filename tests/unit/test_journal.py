@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cuvein.cli.paths import profiles_at
+from cuvein.cli.paths import find_profiles, profiles_at
 from cuvein.collect import journal, outcome
 from cuvein.profile.errors import ProfileWriteError
 
@@ -51,12 +51,12 @@ def run(*command: Path | str, preexec_fn: Callable[[], None] | None = None) -> s
 def test_what_a_process_left_gets_its_files(keeper: Path, tmp_path: Path) -> None:
     assert run(keeper, tmp_path / "journal") == "done\n0"
     (tmp_path / "launch-000004.json").write_text("already there")
-    assert journal.empty(tmp_path) == 1
+    assert journal.empty(tmp_path) == (1, None)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
         "launch-000002.json": "2" * 100000,
         "launch-000004.json": "already there",
     }
-    assert journal.empty(tmp_path) == 0
+    assert journal.empty(tmp_path) == (0, None)
 
 
 def test_room_is_used_again_by_many_threads(keeper: Path, tmp_path: Path) -> None:
@@ -74,8 +74,11 @@ def test_without_room_there_is_no_journal_and_no_signal(keeper: Path, tmp_path: 
 def test_what_was_not_dropped_stays(keeper: Path, tmp_path: Path) -> None:
     assert run(keeper, tmp_path / "journal", "rest") == "done\n0"
     # Of the other nothing can be made.
-    assert journal.empty(tmp_path) == 1
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"launch-000007.json": "7"}
+    for written in (1, 0):
+        left = f"1 launch in {tmp_path}/journal cannot be recovered, since that file is damaged"
+        assert journal.empty(tmp_path) == (written, f"{left}; remove it to go on without.")
+    assert {path.name for path in tmp_path.iterdir()} == {"journal", "launch-000007.json"}
+    assert (tmp_path / "launch-000007.json").read_text() == "7"
 
 
 def test_journal_of_another_version_is_left(tmp_path: Path) -> None:
@@ -86,18 +89,50 @@ def test_journal_of_another_version_is_left(tmp_path: Path) -> None:
         assert (tmp_path / "journal").exists()
 
 
-def test_journal_that_makes_no_sense_is_removed(tmp_path: Path) -> None:
-    entry = struct.pack("<QQII", 1 << 40, 5, 1, 1)
-    for data in (
-        b"",
-        b"something else",
-        struct.pack("<16sII", b"cuvein journal 2", 1 << 31, 0) + entry,
-        struct.pack("<16sII", b"cuvein journal 2", 1, 0) + entry,
-        struct.pack("<16sII", b"cuvein journal 2", 1, 0) + struct.pack("<QQII", 0, 0, 1, 1),
-    ):
+def test_journal_that_was_only_made_is_removed(tmp_path: Path) -> None:
+    for data in (b"", bytes(10), bytes(1 << 20), struct.pack("<16sII", b"", 1024, 0) + bytes(1 << 20)):
         (tmp_path / "journal").write_bytes(data)
-        assert journal.empty(tmp_path) == 0
+        assert journal.empty(tmp_path) == (0, None)
         assert not list(tmp_path.iterdir())
+
+
+def test_file_that_is_no_journal_is_left_and_named(tmp_path: Path) -> None:
+    file = tmp_path / "journal"
+    for data in (b"something else", bytes(24) + b"launches whose head is not on the disk"):
+        file.write_bytes(data)
+        written, left = journal.empty(tmp_path)
+        assert written == 0
+        assert left is not None
+        assert left.startswith(f"{file} does not begin as a journal of cuvein does and was left as it is")
+        assert file.read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"cuvein journal 2", "the launches"),
+        (struct.pack("<16sII", b"cuvein journal 2", 1024, 0), "the launches"),
+        (struct.pack("<16sII", b"cuvein journal 2", 1 << 31, 0) + bytes(100), "the launches"),
+        (struct.pack("<16sIIQQII", b"cuvein journal 2", 1, 0, 1 << 40, 5, 1, 1), "1 launch"),
+        (struct.pack("<16sIIQQII", b"cuvein journal 2", 1, 0, 0, 0, 1, 1), "1 launch"),
+        (struct.pack("<16sIIQQII", b"cuvein journal 2", 1, 0, 0, 5, 1, 7), "1 launch"),
+    ],
+)
+def test_damaged_journal_is_left_and_named(data: bytes, what: str, tmp_path: Path) -> None:
+    (tmp_path / "journal").write_bytes(data)
+    left = f"{what} in {tmp_path}/journal cannot be recovered, since that file is damaged"
+    assert journal.empty(tmp_path) == (0, f"{left}; remove it to go on without.")
+    assert (tmp_path / "journal").read_bytes() == data
+
+
+def test_entries_that_claim_more_than_there_is_are_not_read_again_and_again(tmp_path: Path) -> None:
+    size, entries = 16 << 20, 1 << 16
+    with (tmp_path / "journal").open("wb") as file:
+        file.write(struct.pack("<16sII", b"cuvein journal 2", entries, 0))
+        file.write(struct.pack("<QQII", 0, size, 1, 1) * entries)
+        file.truncate(size)
+    # Each as it says would be a terabyte.
+    assert f"{entries} launches in " in (journal.empty(tmp_path).left or "")
 
 
 def packed(*profiles: bytes) -> bytes:
@@ -113,8 +148,11 @@ def packed(*profiles: bytes) -> bytes:
 def test_profile_of_which_parts_are_missing_gets_no_file(tmp_path: Path) -> None:
     for damaged in (bytes(300), b'{"format": "cuvein launch', b'{"format": "' + bytes(50) + b'"}'):
         (tmp_path / "journal").write_bytes(packed(damaged, b"{}"))
-        assert journal.empty(tmp_path) == 1
-        assert [path.name for path in tmp_path.iterdir()] == ["launch-000002.json"]
+        written, left = journal.empty(tmp_path)
+        assert written == 1
+        assert left is not None
+        assert left.startswith("1 launch in ")
+        assert {path.name for path in tmp_path.iterdir()} == {"journal", "launch-000002.json"}
         (tmp_path / "launch-000002.json").unlink()
 
 
@@ -122,16 +160,16 @@ def test_journal_of_absurd_size_is_not_read_whole(tmp_path: Path) -> None:
     with (tmp_path / "journal").open("wb") as file:
         file.write(packed(b"{}"))
         file.truncate(1 << 40)
-    assert journal.empty(tmp_path) == 1
+    assert journal.empty(tmp_path) == (1, None)
     assert [path.name for path in tmp_path.iterdir()] == ["launch-000001.json"]
 
 
 def test_what_is_no_file_is_left(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "journal")
-    assert journal.empty(tmp_path) == 0
+    assert journal.empty(tmp_path) == (0, None)
     (tmp_path / "journal").unlink()
     (tmp_path / "journal").mkdir()
-    assert journal.empty(tmp_path) == 0
+    assert journal.empty(tmp_path) == (0, None)
     assert (tmp_path / "journal").exists()
 
 
@@ -145,7 +183,7 @@ def test_journal_that_cannot_be_read_is_told_of(tmp_path: Path, monkeypatch: pyt
         patch.setattr(Path, "open", refuse)
         with pytest.raises(ProfileWriteError, match="journal cannot be read"):
             journal.empty(tmp_path)
-    assert journal.empty(tmp_path) == 1
+    assert journal.empty(tmp_path) == (1, None)
 
 
 def test_journal_that_cannot_be_removed_is_left(
@@ -157,8 +195,8 @@ def test_journal_that_cannot_be_removed_is_left(
         raise PermissionError(errno.EPERM, "not permitted", str(path))
 
     monkeypatch.setattr(Path, "unlink", refuse)
-    assert journal.empty(tmp_path) == 2
-    assert journal.empty(tmp_path) == 0
+    assert journal.empty(tmp_path) == (2, None)
+    assert journal.empty(tmp_path) == (0, None)
 
 
 def describe_process(folder: Path, pid: int) -> None:
@@ -204,3 +242,74 @@ def test_a_run_that_was_killed_counts_them(keeper: Path, tmp_path: Path) -> None
     found = outcome.read(tmp_path)
     assert [path.name for path in found.processes[0].profiles] == ["launch-000002.json", "launch-000004.json"]
     assert len(found.cut_off) == 1
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"format": "cuvein process", "version": 99}'])
+def test_process_of_which_nothing_is_known_but_that_it_has_ended(
+    content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "process-4194305"
+    folder.mkdir()
+    (folder / "process.json").write_text(content)
+    (folder / "journal").write_bytes(packed(b"{}"))
+    found = outcome.read(tmp_path)
+    assert [sentence for sentence in found.unreadable if "journal" in sentence] == []
+    assert len(found.unreadable) == 1
+    assert (folder / "launch-000001.json").read_text() == "{}"
+    (folder / "launch-000001.json").unlink()
+    (folder / "journal").write_bytes(packed(b"{}"))
+    assert profiles_at([tmp_path]) == [folder / "launch-000001.json"]
+    assert "1 profile that had no file yet written" in capsys.readouterr().err
+    assert not (folder / "journal").exists()
+
+
+def test_journal_without_process_is_said_to_be_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder, why in (
+        (tmp_path / "renamed", "it is not known whether their process has ended, since "),
+        (tmp_path / f"process-{os.getpid()}", f"process {os.getpid()} still runs"),
+    ):
+        folder.mkdir()
+        (folder / "process.json").write_text("{")
+        (folder / "journal").write_bytes(packed(b"{}", b"{}"))
+        (folder / "launch-000001.json").write_text("{}")
+        found = find_profiles([folder])
+        assert found.profiles == [folder / "launch-000001.json"]
+        assert found.some_left_out
+        assert f"1 launch in {folder}/journal left out: {why}" in capsys.readouterr().err
+        assert (folder / "journal").exists()
+
+
+def test_another_file_of_that_name_is_none_of_ours(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "launch-000001.json").write_text("{}")
+    (tmp_path / "journal").write_text("Dear diary")
+    assert not find_profiles([tmp_path]).some_left_out
+    assert capsys.readouterr().err == ""
+    assert (tmp_path / "journal").read_text() == "Dear diary"
+
+
+def test_what_is_left_in_a_journal_is_said_once_a_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    describe_process(tmp_path, 4194305)
+    (tmp_path / "journal").write_text("Dear diary")
+    (tmp_path / "launch-000001.json").write_text("{}")
+    found = find_profiles([tmp_path])
+    assert found.some_left_out
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"cuvein: warning: {tmp_path}/journal does not begin as a journal of cuvein does")
+    assert (tmp_path / "journal").read_text() == "Dear diary"
+
+
+def test_run_tells_of_what_is_left_in_a_journal(tmp_path: Path) -> None:
+    folder = tmp_path / "process-4194305"
+    folder.mkdir()
+    describe_process(folder, 4194305)
+    (folder / "journal").write_bytes(packed(b"{}", b"{"))
+    found = outcome.read(tmp_path)
+    assert found.profiles == 1
+    (sentence,) = found.unreadable
+    assert sentence.startswith(f"1 launch in {folder}/journal cannot be recovered")

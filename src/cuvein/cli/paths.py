@@ -74,27 +74,38 @@ def _find(path: Path) -> list[Path]:
 
 def _recover(folder: Path) -> bool:
     """Write the files of profiles that a process has left without; say whether none is left out."""
+    file = folder / journal.FILE
+    summary, unknown = None, ""
     try:
-        summary = read_process(folder)
-        running = outcome.is_running(summary)
-        left = journal.waiting(folder) if running else 0
-        written = 0 if running else outcome.recover(folder, summary)
-    except ProfileReadError:
-        return True  # something else of that name
+        try:
+            summary = read_process(folder)
+        except ProfileReadError as error:
+            unknown = str(error)
+            if not journal.is_there(folder) and not (folder / PROCESS_FILE).exists():
+                return True  # something else of that name
+        runs = outcome.may_run(folder, summary)
+        waiting = journal.waiting(folder) if runs else 0
+        recovered = journal.Emptied(0, None) if runs else journal.empty(folder)
     except ProfileWriteError as error:
-        messages.warn(f"{error} Until then profiles in {folder / journal.FILE} are left out.")
+        messages.warn(f"{error} Until then profiles in {file} are left out.")
         return False
-    if written:
-        noun = "profile" if written == 1 else "profiles"
-        messages.say(f"{written} {noun} that had no file yet written to {folder}")
-    if left:
+    if recovered.written:
+        noun = "profile" if recovered.written == 1 else "profiles"
+        messages.say(f"{recovered.written} {noun} that had no file yet written to {folder}")
+    if recovered.left:
+        messages.warn(recovered.left)
+    if waiting:
         # The number may be another's: on another machine, in a container, after a restart.
-        noun = "launch" if left == 1 else "launches"
-        messages.warn(
-            f"{left} {noun} in {folder / journal.FILE} left out: process {summary.process.pid} "
-            "still runs, or another that has its number; read the folder again once that has ended."
+        noun = "launch" if waiting == 1 else "launches"
+        number = outcome.process_id(folder, summary)
+        why = (
+            f"process {number} still runs, or another that has its number; "
+            "read the folder again once that has ended."
+            if number is not None
+            else f"it is not known whether their process has ended, since {unknown}"
         )
-    return left == 0
+        messages.warn(f"{waiting} {noun} in {file} left out: {why}")
+    return not waiting and not recovered.left
 
 
 def _seen(folder: Path) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from cuvein.profile.reading import PROCESS_FILE, read_process
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Outcome", "ProcessFolder", "is_running", "read", "recover"]
+__all__ = ["Outcome", "ProcessFolder", "is_running", "may_run", "process_id", "read", "recover"]
 
 
 class _Completeness(msgspec.Struct, frozen=True):
@@ -102,18 +103,22 @@ def read(output: Path) -> Outcome:
     processes = []
     unreadable: list[str] = []
     for file in sorted(output.glob(f"process-*/{PROCESS_FILE}")):
+        summary = None
         try:
             summary = read_process(file)
         except ProfileReadError as error:
             unreadable.append(str(error))
-            continue
         try:
-            recover(file.parent, summary)
+            recovered = recover(file.parent, summary)
+            if recovered.left:
+                unreadable.append(recovered.left)
         except ProfileWriteError as error:
             unreadable.append(
                 f"{error} What has no file yet is in {file.parent / journal.FILE}; "
                 f"once it can be written, this does it: cuvein report {output}"
             )
+        if summary is None:
+            continue
         profiles = sorted(file.parent.glob("launch-*.json"))
         # Thousands of profiles take a while to read, so the monitor's word counts where it has the last one.
         whole = summary.finished and summary.incomplete == 0 and len(profiles) == summary.profiles
@@ -122,32 +127,51 @@ def read(output: Path) -> Outcome:
     return Outcome(processes, unreadable)
 
 
-def recover(folder: Path, summary: ProcessSummary) -> int:
-    """Give profiles that a process has left without files theirs; return how many there were.
+def recover(folder: Path, summary: ProcessSummary | None) -> journal.Emptied:
+    """Give profiles that a process has left without files theirs.
 
-    A process may have been killed, or its disk have been full. What still runs is left alone.
+    A process may have been killed, or its disk have been full. What still runs is left alone, and so is what
+    is not known to have ended.
 
     Parameters
     ----------
     folder
         That of the process.
     summary
-        What is said of it there.
+        What is said of it there. ``None``: that cannot be read.
 
     Raises
     ------
     ProfileWriteError
         They cannot be written; nothing is lost.
     """
-    return 0 if is_running(summary) else journal.empty(folder)
+    return journal.Emptied(0, None) if may_run(folder, summary) else journal.empty(folder)
+
+
+def may_run(folder: Path, summary: ProcessSummary | None) -> bool:
+    """Whether a process is still there, or not known to have ended; parameters as of `recover`."""
+    return is_running(summary) if summary else _exists(process_id(folder, None))
+
+
+def process_id(folder: Path, summary: ProcessSummary | None) -> int | None:
+    """Return the number of a process, by the name of its folder where there is no summary, if that has it."""
+    if summary:
+        return summary.process.pid
+    name = re.fullmatch(r"process-(\d{1,9})", folder.resolve().name)
+    return int(name[1]) if name else None
 
 
 def is_running(summary: ProcessSummary) -> bool:
     """Whether the process has not said that it has ended, and there is one with its number."""
-    if summary.finished:
-        return False
+    return not summary.finished and _exists(summary.process.pid)
+
+
+def _exists(pid: int | None) -> bool:
+    """Whether there is such a process, or may be one, since its number is not known."""
+    if pid is None:
+        return True
     try:
-        status = Path(f"/proc/{summary.process.pid}/stat").read_bytes()
+        status = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return False
     # One that has ended is still listed until its parent asks, which in a container may be never.
