@@ -17,8 +17,8 @@ from cuvein.vocabulary import AccessType, AddressForm, RecordKind, Space
 from reference import engine
 from reference.barriers import BlockClocks
 from reference.bulk import accesses
+from reference.drawn import streams
 from reference.engine import profile_bytes
-from reference.generator import Stream, generate
 from reference.graph import Graph, differences, graph_of
 from reference.model import analyse
 from reference.records import encode, lanes_of
@@ -26,6 +26,8 @@ from reference.streams import Warp, launch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from reference.generator import Stream
 
 WORKERS = (1, 2, 7)
 A = 0x7F00_0000_0000
@@ -36,21 +38,6 @@ settings.register_profile(
     max_examples=120,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
-
-
-class Drawn:
-    """Choices by hypothesis."""
-
-    def __init__(self, draw: Callable[[st.SearchStrategy[int]], int]) -> None:
-        self._draw = draw
-
-    def integer(self, low: int, high: int) -> int:
-        return self._draw(st.integers(low, high))
-
-
-@st.composite
-def streams(draw: Callable[[st.SearchStrategy[int]], int]) -> Stream:
-    return generate(Drawn(draw), draw(st.integers(1, 60)))
 
 
 @settings(settings.get_profile("engine"))

@@ -161,15 +161,29 @@ def test_counts_that_make_no_sense_are_refused(program: list[str], tmp_path: Pat
             native.counted_profile(bytes(damaged))
 
 
+def python(*words: str | Path, no_room: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run Python, where asked to with no room for files."""
+    limit = (
+        "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0));"
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    return subprocess.run(
+        [*([sys.executable, "-c", limit] if no_room else []), sys.executable, *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+
+
 def test_a_run_that_finds_no_room_says_how_to_go_on(program: list[str], tmp_path: Path) -> None:
     process = run(program, tmp_path / "out", "full")
     code = (
-        "import resource, sys; from pathlib import Path; from cuvein.collect import outcome;"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); print(outcome.read(Path(sys.argv[1])).unreadable)"
+        "import sys; from pathlib import Path; from cuvein.collect import outcome;"
+        "print(outcome.read(Path(sys.argv[1])).unreadable)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path / "out"], capture_output=True, text=True, timeout=60, check=True
-    )
+    done = python("-c", code, tmp_path / "out", no_room=True)
     assert f"What has no file yet is in {process / 'journal'}" in done.stdout
     assert f"this does it: cuvein report {tmp_path / 'out'}" in done.stdout
     assert (process / "journal").exists()
@@ -179,30 +193,18 @@ def test_report_takes_what_was_left(program: list[str], tmp_path: Path) -> None:
     process = run(program, tmp_path / "out", "full")
     left = LAUNCHES - len(list(process.glob("launch-*.json")))
     assert left > 0
-    command = [sys.executable, "-m", "cuvein", "report", tmp_path / "out"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = python("-m", "cuvein", "report", tmp_path / "out")
     noun = "profile" if left == 1 else "profiles"
     assert f"cuvein: {left} {noun} that had no file yet written to {process}\n" in done.stderr
     assert len(list(process.glob("launch-*.json"))) == LAUNCHES
-    again = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    again = python("-m", "cuvein", "report", tmp_path / "out")
     assert "no file yet" not in again.stderr
     assert again.stdout == done.stdout
 
 
 def test_report_says_where_the_rest_is_when_it_cannot_be_written(program: list[str], tmp_path: Path) -> None:
     process = run(program, tmp_path / "out", "full")
-    limit = (
-        "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0));"
-        "os.execv(sys.argv[1], sys.argv[1:])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", limit, sys.executable, "-m", "cuvein", "report", tmp_path / "out"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-    )
+    done = python("-m", "cuvein", "report", tmp_path / "out", no_room=True)
     assert f"Until then profiles in {process / 'journal'} are left out." in done.stderr
     assert "Traceback" not in done.stderr
     assert (process / "journal").exists()

@@ -23,11 +23,9 @@ from cuvein.report.findings_document import encode, verdict_document
 from cuvein.report.junit import junit
 from cuvein.report.sarif import sarif
 from reference import engine
-from reference.generator import generate
+from reference.drawn import streams
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cuvein.graph import Totals
 
 # As eager as can be, so that every pattern has its say.
@@ -36,17 +34,9 @@ EAGER = Thresholds(
 )
 
 
-class Drawn:
-    def __init__(self, draw: Callable[[st.SearchStrategy[int]], int]) -> None:
-        self._draw = draw
-
-    def integer(self, low: int, high: int) -> int:
-        return self._draw(st.integers(low, high))
-
-
 @st.composite
 def graphs(draw) -> list[Graph]:
-    stream = generate(Drawn(draw), draw(st.integers(1, 60)))
+    stream = draw(streams())
     return [
         Graph(profile) for profile in engine.profiles(stream.launches, stream.records, workers=1).values()
     ]

@@ -8,6 +8,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from cuvein.collect.process import FORWARDED
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -15,21 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_FOR_THE_MAIN_THREAD = (
-    signal.SIGINT,
-    signal.SIGTERM,
-    signal.SIGHUP,
-    signal.SIGQUIT,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
-)
-
 
 def main() -> None:
     """Run the command line and end the process with its exit status."""
     # Libraries start threads while they are loaded (numpy does). A thread that took a signal meant for the
     # program under test would end cuvein instead, and it keeps the mask that it was born with.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _FOR_THE_MAIN_THREAD)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
 
     def loaded() -> None:
         ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -17,7 +17,7 @@ from cuvein.collect.errors import CuveinError, Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Ending", "run"]
+__all__ = ["FORWARDED", "Ending", "run"]
 
 FORWARDED = {
     signal.SIGINT,
