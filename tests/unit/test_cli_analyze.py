@@ -141,6 +141,26 @@ def test_folder_in_place_of_a_trace_is_123(tmp_path: Path) -> None:
     assert f"profiles in it are read by: cuvein report {tmp_path}\n" in done.stderr
 
 
+def test_profile_in_place_of_a_trace_and_the_other_way_round_say_which_command_it_takes(
+    tmp_path: Path, trace: Path
+) -> None:
+    done = cuvein(tmp_path, "report", trace)
+    assert done.returncode == 123
+    assert (
+        done.stderr
+        == f"cuvein: error: {trace} is a trace; this makes profiles of it: cuvein analyze {trace}\n"
+    )
+    folder = tmp_path / "a folder"
+    assert cuvein(tmp_path, "analyze", trace, "--output", folder).returncode == 0
+    (profile,) = folder.rglob("launch-000001.json")
+    done = cuvein(tmp_path, "analyze", profile, "--output", "other")
+    assert done.returncode == 123
+    assert done.stderr.endswith(
+        f"is JSON and no trace; launch profiles are read by: cuvein report '{profile}'\n"
+    )
+    assert not (tmp_path / "other").exists()
+
+
 def test_launch_that_was_recorded_incomplete_is_121(tmp_path: Path) -> None:
     record(tmp_path / "t", incomplete="17 records were lost.")
     done = cuvein(tmp_path, "analyze", "t", "-o", "out")

@@ -11,7 +11,7 @@ import typer
 from cuvein.cli import messages, progress
 from cuvein.collect import output as folders
 from cuvein.collect.configuration import MOST_WORKERS
-from cuvein.collect.errors import Status
+from cuvein.collect.errors import CuveinError, Status
 from cuvein.collect.replay import Replay, replay
 
 __all__ = ["analyze"]
@@ -45,6 +45,13 @@ def analyze(
     used.
     """
     folders.check_input(trace)
+    with trace.open("rb") as file:
+        if file.read(1) == b"{":
+            raise CuveinError(
+                Status.UNREADABLE_INPUT,
+                f"{trace} is JSON and no trace; launch profiles are read by: "
+                f"cuvein report {shlex.quote(str(trace))}",
+            )
     folder = (
         folders.make_numbered(folders.name_for(trace.stem), Path())
         if output is None

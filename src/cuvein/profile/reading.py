@@ -7,6 +7,7 @@ what to do about it.
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,6 +24,7 @@ __all__ = ["PROCESS_FILE", "decode", "find", "read", "read_all", "read_process"]
 
 PROCESS_FILE = "process.json"
 _PROFILE_FILES = "launch-*.json"
+_TRACE = b"\x89CUVEIN\n"  # what a trace begins with: trace/format.h
 
 _Document = TypeVar("_Document", LaunchProfile, ProcessSummary)
 
@@ -162,6 +164,8 @@ def _short(text: str) -> str:
 def _damage(data: bytes, name: str, expected: str, error: Exception) -> str:
     if not data.strip():
         return f"{name} is empty; profile the launch again."
+    if data.startswith(_TRACE):
+        return f"{name} is a trace; this makes profiles of it: cuvein analyze {shlex.quote(name)}"
     if "truncated" in str(error):
         return f"{name} ends in the middle of the document, so it was cut off; profile the launch again."
     return f"{name} is not a {expected}: it is not valid JSON ({error})."
