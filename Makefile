@@ -72,6 +72,8 @@ cases: ## Repeat the case studies in docs/cases.md; needs a GPU and ncu (uses th
 	@$(WITH_CUVEIN) benchmarks/cases.py
 
 web: ## Rebuild the browser report's page, which is committed; needs Node 20 and npm
+	@$(WITH_CUVEIN) -m cuvein.report.view_schema > web/src/schema.json.part
+	@mv web/src/schema.json.part web/src/schema.json
 	cd web && npm ci --no-audit --no-fund && npm run build
 
 screenshots: setup browser ## Make the pictures of the browser report anew, from the recordings in tests/golden

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from cuvein.report import view_schema
+
 ROOT = Path(__file__).parents[2]
 ASSET = ROOT / "src/cuvein/report/assets/report.html"
 WHAT_TO_DO = "run 'make web' and commit src/cuvein/report/assets/report.html"
@@ -46,3 +48,7 @@ def test_committed_page_needs_nothing_from_outside() -> None:
     assert "http" not in policy
     assert "unsafe" not in policy
     assert page.count("<!--cuvein-data-->") == 1
+
+
+def test_committed_schema_is_that_of_the_types() -> None:
+    assert (ROOT / "web/src/schema.json").read_text() == view_schema.text(), WHAT_TO_DO

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,6 @@ from reference import engine, generator
 from reference.sample import PROFILE
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from playwright.sync_api import Page
 
     from web.conftest import Tab
@@ -149,7 +148,100 @@ def test_view_with_a_field_of_another_type_is_named(
     drop(page, ("bad.json", json.dumps(document).encode()))
     page.wait_for_selector(".message:not([hidden])")
     told = page.locator(".message").inner_text()
-    assert told.startswith("bad.json does not have the fields that its format asks for.")
+    where = ".".join(map(str, path))
+    assert told.startswith(f"bad.json does not have the fields that its format asks for ({where}")
+
+
+OPENED = """async texts => {
+    const problems = [];
+    for (const text of texts) {
+        problems.push((await window.cuvein.store.open([new File([text], "bad.json")])).problems.join(" "));
+    }
+    return problems;
+}"""
+
+
+def fields(
+    document: object, path: tuple[str | int, ...] = ()
+) -> dict[tuple[str, ...], tuple[str | int, ...]]:
+    """Give the first place of each field, by its place with all positions in lists alike."""
+    inside = document.items() if isinstance(document, dict) else []
+    inside = enumerate(document) if isinstance(document, list) else inside
+    found: dict[object, tuple[str | int, ...]] = {
+        tuple("*" if isinstance(step, int) else step for step in path): path
+    }
+    for step, value in inside:
+        found = fields(value, (*path, step)) | found
+    return found
+
+
+def changed(document: object, path: tuple[str | int, ...], value: object) -> str:
+    """Write a document with another value at a place."""
+    copy = place = json.loads(json.dumps(document))
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    return json.dumps(copy)
+
+
+def test_no_field_of_a_file_can_have_another_type(
+    tab: Tab, report: Path, recorded_run: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "run.cuvein.json"
+    write_report(read_all(recorded_run), [recorded_run], file, roots=[Path(__file__).parents[2]])
+    view = json.loads(file.read_bytes())
+    profile = json.loads(encode(msgspec.structs.replace(PROFILE, id="another")))
+    texts, places = [], []
+    for document in (view, profile):
+        for path in fields(document).values():
+            # What a finding rests on may be numbers and texts.
+            if path in ((), ("format",), ("version",)) or "evidence" in path:
+                continue
+            value = document
+            for step in path:
+                value = value[step]
+            other = 1.5 if isinstance(value, str) else {"a": 1} if value is None else "no"
+            texts.append(changed(document, path, other))
+            places.append(".".join(map(str, path)))
+    assert len(places) > 150
+    page = tab.open(report)
+    told = page.evaluate(OPENED, texts)
+    wrong = [
+        (place, problem)
+        for place, problem in zip(places, told, strict=True)
+        if not problem.startswith("bad.json does not have the fields that its format asks for")
+    ]
+    assert wrong == []
+    assert page.evaluate("window.cuvein.store.index.launches.length") == 5
+    assert page.evaluate(OPENED, [json.dumps(profile), json.dumps(view)]) == ["", ""]
+
+
+@pytest.mark.usefixtures("report")
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("index", "launches", 0, "kernel"), 99),
+        (("index", "launches", 0, "process"), -1),
+        (("index", "launches", 0, "graph"), 10**9),
+        (("index", "launches", 0, "findings"), [99]),
+        (("index", "findings", 0, "kernel"), 99),
+        (("index", "kernels", 0, "code"), 99),
+        (("parts", 0, "nodes", 0, "function"), 5),
+        (("parts", 0, "nodes", 0, "weights"), [1]),
+        (("parts", 0, "edges", 0, 0), 99),
+        (("parts", 0, "edges", 0, 1), 99),
+        (("parts", 0, "edges", 0, 2), 7),
+        (("parts", 0, "groups", 0, "nodes"), [99]),
+    ],
+)
+def test_view_that_points_to_what_is_not_there_is_named(
+    tab: Tab, run: Path, tmp_path: Path, path: tuple[str | int, ...], value: object
+) -> None:
+    file = tmp_path / "run.cuvein.json"
+    write_report(read_all(run), [run], file)
+    text = changed(json.loads(file.read_bytes()), path, value)
+    (problem,) = tab.open(run / "report.html").evaluate(OPENED, [text])
+    assert problem.startswith("bad.json does not have the fields that its format asks for (")
 
 
 @pytest.mark.parametrize("seed", range(3))

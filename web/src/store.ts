@@ -4,7 +4,7 @@ import type { Code, GraphView, Index, Text } from "./model";
 import { LABELS } from "./model";
 import type { RawProfile } from "./raw";
 import { derive } from "./raw";
-import { checkIndex, checkProfile } from "./check";
+import { Misfit, checkProfile, checkView } from "./check";
 
 type Part = () => Promise<unknown>;
 
@@ -64,7 +64,7 @@ export class Store {
         } else if (format === "cuvein view") {
           const view = document as unknown as { index: Index; parts: unknown[] };
           // Before anything is replaced: what is shown must outlive a file that is no good.
-          checkIndex(view.index, view.parts);
+          checkView(view.index, view.parts);
           this.replace(view.index, view.parts);
           first ??= view.index.launches[0]?.id ?? null;
           opened += view.index.launches.length;
@@ -74,7 +74,8 @@ export class Store {
           opened++;
         }
       } catch (error) {
-        const why = error instanceof SyntaxError ? "is not valid JSON, or was cut off" : error instanceof TypeError ? "does not have the fields that its format asks for" : (error as Error).message;
+        const place = error instanceof Misfit ? ` (${shortened(error.place)})` : "";
+        const why = error instanceof SyntaxError ? "is not valid JSON, or was cut off" : error instanceof TypeError ? `does not have the fields that its format asks for${place}` : (error as Error).message;
         problems.push(`${file.name} ${why}.`);
       }
     }
@@ -113,6 +114,11 @@ export class Store {
     if (profile.incomplete !== null) index.incomplete.push(profile.incomplete);
     return launch.id;
   }
+}
+
+/** What a file brings must not fill the message. */
+function shortened(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 
 function emptyIndex(): Index {
