@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import own_environment
 import subjects
 from command_line import demand_known, duration, natural
 from machine import ROOT, build, demand_gpu, describe, keep, session
@@ -246,6 +247,7 @@ def main() -> int:
     options = parser.parse_args()
     demand_known(parser, options.what, names)
     gpu = demand_gpu(parser)
+    own_environment.use()
     begin = time.monotonic()
     output = options.output or (None if options.what else RESULTS)
     chosen = [comparison for comparison in COMPARISONS if comparison.name in (options.what or names)]

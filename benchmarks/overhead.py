@@ -5,12 +5,12 @@
 
 Each program runs plainly, under ``cuvein run`` with the GPU engine, with the host engine, with a selection
 that no kernel matches, and with callbacks that return at once: what instrumentation costs whatever it does,
-here without the launcher. Otherwise all launches are profiled, nothing is sampled. The median of the
-repetitions counts; ways of running take turns, so that a change of the machine's mood hits all, those but the
-first two every other time. A context is open all the time, so that the GPU is awake. WHAT is a group or one
-program of it (``rodinia``, ``rodinia/bfs``); default: all. Needs an NVIDIA GPU, nvcc and cuvein. Missed goals
-are named and do not change the exit status, which is 1 when a program failed. ``--again`` takes results
-together and needs nothing else.
+here without the launcher. cuvein is in an environment of its own (see ``own_environment.py``). Otherwise all
+launches are profiled, nothing is sampled. The median of the repetitions counts; ways of running take turns,
+so that a change of the machine's mood hits all, those but the first two every other time. A context is open
+all the time, so that the GPU is awake. WHAT is a group or one program of it (``rodinia``, ``rodinia/bfs``);
+default: all. Needs an NVIDIA GPU, nvcc and cuvein. Missed goals are named and do not change the exit status,
+which is 1 when a program failed. ``--again`` takes results together and needs nothing else.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import floor
+import own_environment
 import programs
 import subjects
 from command_line import duration, natural
@@ -79,6 +80,7 @@ def main() -> int:
     if options.again:
         return conclude(output, *together([json.loads(file.read_text()) for file in options.again]))
     demand_gpu(parser)
+    own_environment.use()
     sources = options.sources.absolute() if options.sources else None
     found, failed = subjects.find(options.what, "usual", sources=sources, output=options.work.absolute())
     ways = ["plain", *(options.way or list(WAYS)[1:])]

@@ -13,7 +13,7 @@ from pathlib import Path  # noqa: TC003
 from cuvein.profile import LaunchProfile, ProcessSummary, find, read, read_process
 
 # Not the script `cuvein`, which is on no PATH when the package is only on PYTHONPATH.
-CUVEIN = (sys.executable, "-c", "import sys; from cuvein.cli import main; sys.exit(main())")
+CUVEIN: tuple[str, ...] = (sys.executable, "-c", "import sys; from cuvein.cli import main; sys.exit(main())")
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ def machine(monkeypatch, tmp_path):
     monkeypatch.setattr(device, "find", lambda: GPU)
     monkeypatch.setattr(build, "nvcc", lambda: "nvcc")
     monkeypatch.setattr(launches, "keep_gpu_awake", lambda: None)
+    monkeypatch.setattr(launches.own_environment, "use", lambda: None)
     monkeypatch.setattr(launches.subjects, "python_with_torch", lambda: None)
     monkeypatch.setattr(
         build, "compile_all", lambda names, *_: {n.split("/")[-1][:-3]: n[:-3] for n in names}
