@@ -24,10 +24,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from command_line import natural, whole
+from command_line import natural, new_file, whole
 from cuvein.native import Engine
 from cuvein.profile import decode
 from cuvein.trace.builder import make_launch, make_process
+from machine import keep
 from streams import BASE, WARPS_OF_A_BLOCK, coalesced, scattered, shared
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def main() -> None:
     parser.add_argument("--records", type=whole(1000), default=4_000_000, help="of the longest stream")
     parser.add_argument("--repetitions", type=natural, default=5)
     parser.add_argument("--workers", type=natural, nargs="+", help="default: 1 and 2")
-    parser.add_argument("--output", type=Path, help="write the JSON to this file too")
+    parser.add_argument("--output", type=new_file, help="write the JSON to this file too")
     arguments = parser.parse_args()
     processors = sorted(os.sched_getaffinity(0))
     counts = arguments.workers or [count for count in (1, 2) if count <= len(processors)]
@@ -121,21 +122,17 @@ def main() -> None:
             measured = measure(stream, workers, processors[:workers], arguments.repetitions)
             results.append({"stream": name, "working_set_bytes": working_set, **measured})
         del stream
-    text = json.dumps(
-        {
-            "benchmark": "analyzer",
-            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-            "commit": commit(),
-            "cpu": cpu_model(),
-            "processors": len(processors),
-            "load_average": os.getloadavg()[0],
-            "results": results,
-        },
-        indent=2,
-    )
-    if arguments.output:
-        arguments.output.write_text(text + "\n")
-    print(text)
+    document = {
+        "benchmark": "analyzer",
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "commit": commit(),
+        "cpu": cpu_model(),
+        "processors": len(processors),
+        "load_average": os.getloadavg()[0],
+        "results": results,
+    }
+    keep(document, arguments.output)
+    print(json.dumps(document, indent=1))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from command_line import duration, natural
+from command_line import duration, natural, new_file
 from machine import ROOT, build, demand_gpu, describe, keep, session
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def main() -> int:
         "--shrink", type=natural, default=8, help="divide the microbenchmarks' work by this (default: 8)"
     )
     parser.add_argument("--seconds", type=duration, default=120, help="after which a run is given up")
-    parser.add_argument("--output", type=Path, default=RESULT, metavar="FILE", help="JSON")
+    parser.add_argument("--output", type=new_file, default=RESULT, metavar="FILE", help="JSON")
     arguments = parser.parse_args()
     gpu = demand_gpu(parser)
     sources = ["benchmarks/kernels/microbenchmarks.cu", *(f"examples/{name}.cu" for name in EXAMPLES)]

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import machine
-from command_line import give_up, natural
+from command_line import give_up, natural, new_file
 
 # The call is as deep as in a model: every layer adds a frame or two.
 PROGRAM = """
@@ -59,7 +59,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--launches", type=natural, default=300)
     parser.add_argument("--rounds", type=natural, default=3)
-    parser.add_argument("--results", type=Path)
+    parser.add_argument("--results", type=new_file)
     options = parser.parse_args()
     if importlib.util.find_spec("torch") is None:
         give_up(parser, f"{sys.executable} has no torch; PyTorch is needed")
@@ -91,10 +91,8 @@ def main() -> int:
             for kind, times in median.items()
         },
     }
-    text = json.dumps(result, indent=1) + "\n"
-    if options.results:
-        options.results.write_text(text)
-    print(text, end="")
+    machine.keep(result, options.results)
+    print(json.dumps(result, indent=1))
     return 0
 
 

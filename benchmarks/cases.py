@@ -43,7 +43,7 @@ import case_studies  # noqa: E402
 import cases_page  # noqa: E402
 import machine  # noqa: E402
 import nsight  # noqa: E402
-from command_line import demand_known, give_up, natural  # noqa: E402
+from command_line import added_to, demand_known, give_up, natural  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="cases (default: all)")
     parser.add_argument("--step", action="append", choices=STEPS, help="only this step; may be repeated")
     parser.add_argument("--work", type=Path, default=WORK, help="where programs and profiles go")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="the file to write")
+    parser.add_argument("--results", type=added_to, default=RESULTS, help="the file to write")
     parser.add_argument(
         "--jobs", type=natural, default=JOBS, metavar="N", help=f"cases to observe at once (here: {JOBS})"
     )

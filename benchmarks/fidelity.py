@@ -29,7 +29,7 @@ import counts
 import nsight
 import programs
 import subjects
-from command_line import duration
+from command_line import demand_known, duration, kept, new_file
 from cuvein.profile import ProfileError
 from cuvein.source.names import short
 from machine import ROOT, demand_gpu, describe, keep, session
@@ -99,12 +99,12 @@ def main() -> int:
     parser.add_argument("--limit", type=duration, default=120, help="seconds after which a run is given up")
     parser.add_argument("--budget", type=duration, help="seconds after which no further program is begun")
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="JSON; default with all: results/fidelity.json"
+        "--output", type=new_file, metavar="FILE", help="JSON; default with all: results/fidelity.json"
     )
-    parser.add_argument("--raw", type=Path, metavar="FILE", help="keep what was counted")
+    parser.add_argument("--raw", type=new_file, metavar="FILE", help="keep what was counted")
     parser.add_argument(
         "--again",
-        type=Path,
+        type=kept("name", "command", "cuvein or kernels"),
         nargs="+",
         metavar="FILE",
         help="compare what --raw kept, of several runs together; of a program the last has the word",
@@ -112,8 +112,9 @@ def main() -> int:
     options = parser.parse_args()
     output = options.output or (None if options.what else RESULTS)
     options.what = options.what or list(subjects.GROUPS)
+    demand_known(parser, {what.split("/")[0] for what in options.what}, subjects.GROUPS)
     if options.again:
-        raw = together([json.loads(file.read_text()) for file in options.again])
+        raw = together(options.again)
     else:
         demand_gpu(parser)
         raw = measure(options)

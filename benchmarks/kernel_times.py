@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import floor
-from command_line import demand_known, duration, natural
+from command_line import demand_known, duration, natural, new_file
 from machine import ROOT, build, demand_gpu, describe, keep, session
 
 RESULTS = ROOT / "benchmarks" / "results" / "kernel-times.json"
@@ -61,7 +61,7 @@ def main() -> int:
     parser.add_argument("--limit", type=duration, default=60, help="seconds after which a run is given up")
     parser.add_argument("--budget", type=duration, help="seconds after which no further program is begun")
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="JSON; default with all: results/kernel-times.json"
+        "--output", type=new_file, metavar="FILE", help="JSON; default with all: results/kernel-times.json"
     )
     options = parser.parse_args()
     known = [MICROBENCHMARKS, *EXAMPLES]

@@ -30,7 +30,7 @@ from typing import Any
 
 import own_environment
 import subjects
-from command_line import demand_known, duration, natural
+from command_line import demand_known, duration, natural, new_file
 from machine import ROOT, build, demand_gpu, describe, keep, session
 
 RESULTS = ROOT / "benchmarks" / "results" / "launches.json"
@@ -242,7 +242,7 @@ def main() -> int:
     parser.add_argument("--limit", type=duration, default=60, help="seconds after which a run is given up")
     parser.add_argument("--budget", type=duration, help="seconds after which no further comparison is begun")
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="JSON; default with all: results/launches.json"
+        "--output", type=new_file, metavar="FILE", help="JSON; default with all: results/launches.json"
     )
     options = parser.parse_args()
     demand_known(parser, options.what, names)

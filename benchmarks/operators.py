@@ -12,9 +12,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 
-from command_line import demand_known, give_up, natural
+from command_line import demand_known, give_up, natural, new_file
 
 SIZES = {"small": 64, "usual": 2048}
 
@@ -26,7 +25,7 @@ def main() -> int:
     parser.add_argument("--size", choices=sorted(SIZES), default="small")
     parser.add_argument("--times", type=natural, default=1, metavar="N")
     parser.add_argument("names", nargs="+", metavar="NAME")
-    parser.add_argument("--seconds", type=Path, metavar="FILE")
+    parser.add_argument("--seconds", type=new_file, metavar="FILE")
     arguments = parser.parse_args()
     try:
         import torch  # noqa: PLC0415

@@ -32,7 +32,7 @@ import floor
 import own_environment
 import programs
 import subjects
-from command_line import duration, natural
+from command_line import demand_known, duration, kept, natural, new_file
 from launches import keep_gpu_awake
 from machine import ROOT, demand_gpu, describe, keep, session
 
@@ -71,14 +71,21 @@ def main() -> int:
     parser.add_argument("--way", action="append", choices=list(WAYS)[1:], help="default: all")
     parser.add_argument("--add", action="store_true", help="keep the other programs in the output file")
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="JSON; default with all: results/overhead.json"
+        "--output", type=new_file, metavar="FILE", help="JSON; default with all: results/overhead.json"
     )
-    parser.add_argument("--again", type=Path, nargs="+", metavar="FILE", help="take results together")
+    parser.add_argument(
+        "--again",
+        type=kept("name", "seconds", "failures", "seen"),
+        nargs="+",
+        metavar="FILE",
+        help="take results together",
+    )
     options = parser.parse_args()
     output = options.output or (RESULTS if options.add or not options.what else None)
     options.what = options.what or list(GROUPS)
+    demand_known(parser, {what.split("/")[0] for what in options.what}, subjects.GROUPS)
     if options.again:
-        return conclude(output, *together([json.loads(file.read_text()) for file in options.again]))
+        return conclude(output, *together(options.again))
     demand_gpu(parser)
     own_environment.use()
     sources = options.sources.absolute() if options.sources else None

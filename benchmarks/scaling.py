@@ -33,7 +33,7 @@ import numpy as np
 
 import gpu_scaling
 import processors
-from command_line import natural, whole
+from command_line import added_to, natural, whole
 from cuvein.native import Engine, TraceReader, TraceWriter, replay
 from cuvein.profile import decode
 from cuvein.trace.builder import make_launch, make_process
@@ -361,7 +361,7 @@ def main() -> None:
         "--workers", type=natural, nargs="+", help="default: 1, 2, 4, 8, 16, no more than processors"
     )
     parser.add_argument("--explain", action="store_true", help="say where the time goes")
-    parser.add_argument("--output", type=Path, help="JSON; default without --workers: results/scaling.json")
+    parser.add_argument("--output", type=added_to, help="default without --workers: results/scaling.json")
     arguments = parser.parse_args()
     # A row measured again is to be looked at; it does not take the place of the table.
     output = arguments.output or (None if arguments.workers else RESULTS)

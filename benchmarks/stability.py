@@ -34,7 +34,7 @@ sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS.parent / "tests" / "gpu")]
 
 from harness import build, session  # noqa: E402
 
-from command_line import demand_known, duration, natural  # noqa: E402
+from command_line import demand_known, duration, natural, new_file  # noqa: E402
 from cuvein.source import Locator, Missing  # noqa: E402
 from machine import demand_gpu, describe, keep  # noqa: E402
 from micro.expectations import LEAST_ARCHITECTURE, programs, source  # noqa: E402
@@ -134,7 +134,7 @@ def main() -> int:
         help="runs at the same time",
     )
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="JSON; default with all: results/stability.json"
+        "--output", type=new_file, metavar="FILE", help="JSON; default with all: results/stability.json"
     )
     options = parser.parse_args()
     gpu = demand_gpu(parser)

@@ -30,6 +30,7 @@ sys.path[:0] = [str(FOLDER), str(FOLDER.parent / "tests" / "gpu")]
 
 from harness import build, session  # noqa: E402
 
+from command_line import new_file  # noqa: E402
 from cuvein.profile import violations  # noqa: E402
 from cuvein.source import Locator, ModuleStore  # noqa: E402
 from machine import demand_gpu, describe, keep  # noqa: E402
@@ -59,7 +60,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="what to run (default: all)")
     parser.add_argument("--engine", choices=ENGINES, help="default: both")
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="JSON; default with all: results/micro.json"
+        "--output", type=new_file, metavar="FILE", help="JSON; default with all: results/micro.json"
     )
     parser.add_argument("--record", type=Path, metavar="FOLDER", help="write traces instead")
     options = parser.parse_args()

@@ -8,10 +8,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import machine
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 SCRIPTS = sorted(path.name for path in BENCHMARKS.glob("*.py") if "__main__" in path.read_text())
@@ -88,33 +92,89 @@ NUMBERS = {
 }
 
 
+FILES = {"Path", "new_file", "added_to", "kept"}
+
+
+def options() -> list[tuple[str, str, str]]:
+    """Give module, option and type of each option that takes a value, going by the scripts' sources."""
+    return [
+        (".".join(path.relative_to(BENCHMARKS).with_suffix("").parts), option, kind)
+        for path in [*(BENCHMARKS / name for name in SCRIPTS), BENCHMARKS / "micro" / "__main__.py"]
+        for option, kind in re.findall(r'"(--[\w-]+)",\s*type=(\w+)', path.read_text())
+    ]
+
+
 def numeric_options() -> list[tuple[str, str]]:
-    """Pair each script with its options that read a number, going by its source."""
-    found = []
-    for path in [*(BENCHMARKS / name for name in SCRIPTS), BENCHMARKS / "micro" / "__main__.py"]:
-        module = ".".join(path.relative_to(BENCHMARKS).with_suffix("").parts)
-        # What reads no file name and no choice reads a number.
-        for option, kind in re.findall(r'"(--[\w-]+)",\s*type=(\w+)', path.read_text()):
-            if kind != "Path":
-                found.append((module, option))
-    return found
+    # What reads no file name and no choice reads a number.
+    return [(module, option) for module, option, kind in options() if kind not in FILES]
 
 
-@pytest.mark.parametrize(("module", "option"), numeric_options())
-def test_a_number_that_makes_no_sense_is_refused(module, option, monkeypatch, capsys):
-    # Not by its name, which another module may have.
+def load(module: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Load a script; not by its name, which another module may have."""
     path = (BENCHMARKS / Path(*module.split("."))).with_suffix(".py")
     spec = importlib.util.spec_from_file_location("benchmark", path)
     loaded = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "benchmark", loaded)
     spec.loader.exec_module(loaded)
-    for number in NUMBERS[option]:
-        monkeypatch.setattr(sys, "argv", [module, option, number])
+    return loaded
+
+
+def refusal(loaded: ModuleType, *words: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Run a script that is to refuse its options; what it says."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [loaded.__name__, *words])
         with pytest.raises(SystemExit) as ended:
             loaded.main()
-        assert ended.value.code == 2
-        last = capsys.readouterr().err.splitlines()[-1]
-        assert f"argument {option}: {number!r} is no " in last
+    assert ended.value.code == 2
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(("module", "option"), numeric_options())
+def test_a_number_that_makes_no_sense_is_refused(module, option, monkeypatch, capsys):
+    loaded = load(module, monkeypatch)
+    for number in NUMBERS[option]:
+        assert f"argument {option}: {number!r} is no " in refusal(loaded, option, number, capsys=capsys)
+
+
+OUTPUTS = [(module, option) for module, option, kind in options() if kind in {"new_file", "added_to"}]
+
+
+@pytest.mark.parametrize(("module", "option"), OUTPUTS)
+def test_a_result_that_could_not_be_written_is_refused_before_it_is_measured(
+    module, option, monkeypatch, capsys, tmp_path
+):
+    file = tmp_path / "file"
+    file.write_text("some text")
+    loaded = load(module, monkeypatch)
+    assert "is a folder, not a file to write" in refusal(loaded, option, str(tmp_path), capsys=capsys)
+    assert "cannot be written" in refusal(loaded, option, str(file / "below"), capsys=capsys)
+    if (module, option, "added_to") in options():
+        assert "holds no JSON object" in refusal(loaded, option, str(file), capsys=capsys)
+    assert file.read_text() == "some text"
+
+
+def test_all_scripts_with_results_are_looked_at():
+    assert {"scaling", "stability", "fidelity", "overhead"} <= {module for module, _ in OUTPUTS}
+
+
+@pytest.mark.parametrize(("module", "other"), [("fidelity", "overhead"), ("overhead", "fidelity")])
+def test_results_of_something_else_are_refused(module, other, monkeypatch, capsys, tmp_path):
+    loaded = load(module, monkeypatch)
+    wrong = tmp_path / "wrong"
+    wrong.write_text("[1]")
+    for file, words in (
+        (tmp_path / "nowhere", "cannot be read: No such file or directory"),
+        (wrong, "holds no JSON object"),
+        (BENCHMARKS / "results" / "micro.json", "is no result of programs"),
+        (BENCHMARKS / "results" / f"{other}.json", "is no result of this benchmark: a program in it has no "),
+    ):
+        assert words in refusal(loaded, "--again", str(file), capsys=capsys)
+
+
+@pytest.mark.parametrize("module", ["fidelity", "overhead"])
+def test_groups_that_there_are_not_are_refused(module, monkeypatch, capsys):
+    loaded = load(module, monkeypatch)
+    assert "unknown: nosuch; known: examples, " in refusal(loaded, "rodinia/bfs", "nosuch/bfs", capsys=capsys)
 
 
 def test_all_scripts_with_numbers_are_looked_at():
