@@ -135,6 +135,21 @@ def test_other_versions(tmp_path, run, version, words):
     assert words in one_sentence(err)
 
 
+@pytest.mark.parametrize("content", ['fail-on = ["high"]\n', "{", '{"format": "cuvein view", "version": 1}'])
+def test_baseline_takes_the_place_of_nothing_else(tmp_path, run, content):
+    file = tmp_path / "rules.toml"
+    file.write_text(content)
+    folder = write(tmp_path / "run", kernel())
+    status, _, err = run("check", folder, "--baseline", file, "--write-baseline")
+    assert status == 124
+    assert "rules.toml holds something else than a baseline and was not replaced" in one_sentence(err)
+    assert file.read_text() == content
+    file.write_text("")
+    assert run("check", folder, "--baseline", file, "--write-baseline")[0] == 0
+    assert run("check", folder, "--baseline", file, "--write-baseline")[0] == 0
+    assert run("check", folder, "--baseline", os.devnull, "--write-baseline")[0] == 0
+
+
 def test_baseline_of_kernels_that_were_not_profiled(tmp_path, run):
     baseline = tmp_path / "baseline.json"
     run("check", write(tmp_path / "one", kernel("gone()")), "--baseline", baseline, "--write-baseline")

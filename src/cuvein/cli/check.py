@@ -111,6 +111,8 @@ def check(
     """
     if write_baseline and baseline is None:
         raise typer.BadParameter("--write-baseline needs --baseline FILE.")
+    if write_baseline and baseline is not None:
+        _demand_replaceable(baseline)
     chosen = rules_of(rules, fail_on, threshold)
     known = Baseline() if baseline is None or write_baseline else _baseline(baseline)
     found = find_profiles(paths)
@@ -161,6 +163,20 @@ def _baseline(path: Path) -> Baseline:
         return read_baseline(path)
     except BaselineError as error:
         raise CuveinError(Status.UNREADABLE_INPUT, str(error)) from None
+
+
+def _demand_replaceable(path: Path) -> None:
+    """See that a baseline takes the place of nothing else, such as the rules."""
+    try:
+        if not path.is_file() or not path.stat().st_size:
+            return
+        read_baseline(path)
+    except (OSError, BaselineError):
+        raise CuveinError(
+            Status.UNWRITABLE_OUTPUT,
+            f"{path} holds something else than a baseline and was not replaced; choose another file for "
+            "--baseline, or remove it",
+        ) from None
 
 
 def _demand_accesses(report: Report) -> None:
