@@ -97,6 +97,34 @@ def test_places_that_cannot_be_written_are_named(run: Path, tmp_path: Path, plac
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("report", "--html"),
+        ("open", "-o"),
+        ("check", "-o"),
+        ("diff", "-o"),
+        ("check", "--write-baseline", "--baseline"),
+    ],
+)
+def test_nothing_is_written_over_a_profile(words: tuple[str, ...], run: Path, tmp_path: Path) -> None:
+    profile = run / "launch-000001.json"
+    before = profile.read_bytes()
+    command, *options = words
+    done = cuvein(command, run, *([run] if command == "diff" else []), *options, profile)
+    assert done.returncode == Status.UNWRITABLE_OUTPUT
+    assert f"{profile} " in done.stderr
+    assert "was not replaced" in done.stderr
+    assert profile.read_bytes() == before
+
+
+def test_a_report_takes_the_place_of_an_earlier_one(run: Path, tmp_path: Path) -> None:
+    for name in ("view.json", "page.html"):
+        for _ in range(2):
+            done = cuvein("report", run, "--html", tmp_path / name)
+            assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_damaged_profile_leaves_the_page_as_it_was(run: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text("before")

@@ -107,11 +107,11 @@ def write_file(path: Path, text: str) -> None:
     Raises
     ------
     ProfileWriteError
-        If it cannot be written. A file that was there is then unchanged.
+        If it cannot be written, or is a profile. A file that was there is then unchanged.
     """
-    from cuvein.profile.writing import replace_file  # noqa: PLC0415 (`cuvein run` does without)
+    from cuvein.profile.writing import replace_other  # noqa: PLC0415 (`cuvein run` does without)
 
-    replace_file(text.encode("utf-8", "replace"), path)
+    replace_other(text.encode("utf-8", "replace"), path)
 
 
 def _terminal() -> bool:

@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from cuvein.profile.errors import ProfileWriteError, reason
+from cuvein.profile.model import FORMAT, PROCESS_FORMAT
 
 if TYPE_CHECKING:
     from cuvein.profile.model import LaunchProfile, ProcessSummary
 
-__all__ = ["encode", "replace_file", "write", "write_process"]
+__all__ = ["encode", "replace_file", "replace_other", "write", "write_process"]
+
+_OURS = (FORMAT, PROCESS_FORMAT)
+
+
+class _Head(msgspec.Struct):
+    format: object = None
 
 
 def encode(document: LaunchProfile | ProcessSummary) -> bytes:
@@ -72,6 +79,22 @@ def replace_file(data: bytes, path: Path) -> None:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
+
+
+def replace_other(data: bytes, path: Path) -> None:
+    """Write a file made of profiles as `replace_file` does, but never over a profile: one word off, it goes.
+
+    Raises
+    ------
+    ProfileWriteError
+        Also when the file holds a launch profile, or what a run says of a process.
+    """
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        if path.is_file() and msgspec.json.decode(path.read_bytes(), type=_Head).format in _OURS:
+            raise ProfileWriteError(
+                f"{path} is part of the profiles and was not replaced; choose another file."
+            )
+    replace_file(data, path)
 
 
 def _is_descriptor(path: Path) -> bool:

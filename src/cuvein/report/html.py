@@ -17,7 +17,7 @@ import msgspec
 
 from cuvein.profile.errors import ProfileError, ProfileReadError, ProfileWriteError, reason
 from cuvein.profile.reading import PROCESS_FILE, find, read_process
-from cuvein.profile.writing import replace_file
+from cuvein.profile.writing import replace_other
 from cuvein.report.view import build
 from cuvein.report.view_model import FORMAT, VERSION, View
 from cuvein.source import Locator
@@ -77,9 +77,9 @@ def write_report(
     index = build(profiles, parts, title=_title(paths), locator=locator, summaries=_summaries(paths))
     if as_json:
         document = View(FORMAT, VERSION, index, [msgspec.Raw(part) for part in parts.kept])
-        replace_file(msgspec.json.encode(document) + b"\n", file)
+        replace_other(msgspec.json.encode(document) + b"\n", file)
     else:
-        replace_file(page(index, parts.kept), file)
+        replace_other(page(index, parts.kept), file)
 
 
 def page(index: Index, parts: Sequence[bytes]) -> bytes:
