@@ -116,7 +116,7 @@ def main() -> int:
     if options.again:
         raw = together(options.again)
     else:
-        demand_gpu(parser)
+        demand_gpu(parser, compiler=subjects.need_compiler(options.what))
         raw = measure(options)
     return judge(raw, output)
 

@@ -86,7 +86,7 @@ def main() -> int:
     demand_known(parser, {what.split("/")[0] for what in options.what}, subjects.GROUPS)
     if options.again:
         return conclude(output, *together(options.again))
-    demand_gpu(parser)
+    demand_gpu(parser, compiler=subjects.need_compiler(options.what))
     own_environment.use()
     sources = options.sources.absolute() if options.sources else None
     found, failed = subjects.find(options.what, "usual", sources=sources, output=options.work.absolute())

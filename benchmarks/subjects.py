@@ -14,9 +14,11 @@ import programs
 from machine import ROOT, build, device, examples
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from programs import Size
 
-__all__ = ["GROUPS", "Subject", "SubjectError", "find", "python_with_torch"]
+__all__ = ["GROUPS", "Subject", "SubjectError", "find", "need_compiler", "python_with_torch"]
 
 GROUPS = ("examples", "micro", "rodinia", "xsbench", "llm.c", "polybench", "torch", "triton")
 OPERATORS = Path(__file__).parent / "operators.py"
@@ -100,6 +102,11 @@ def find(
         failed += [item for item in operators if isinstance(item, SubjectError)]
         subjects += [item for item in operators if isinstance(item, Subject) and _chosen(item.name, groups)]
     return sorted(subjects, key=lambda subject: (_position(subject.name, groups), subject.name)), failed
+
+
+def need_compiler(groups: Iterable[str]) -> bool:
+    """Whether some of the groups, or of the names of subjects, are programs to compile."""
+    return any(group.split("/")[0] not in {"torch", "triton"} for group in groups)
 
 
 def _chosen(name: str, groups: list[str]) -> bool:

@@ -198,3 +198,21 @@ def test_a_gpu_without_a_compiler_is_not_enough(monkeypatch, capsys):
         machine.demand_gpu(parser)
     assert ended.value.code == 2
     assert capsys.readouterr().err.startswith("stability: no nvcc: ")
+
+
+@pytest.mark.parametrize("module", ["fidelity", "overhead"])
+def test_operators_need_no_compiler(module, monkeypatch, capsys):
+    loaded = load(module, monkeypatch)
+    monkeypatch.setattr(machine.device, "find", lambda: machine.device.Gpu("GPU", "sm_90", None, "13.0"))
+    monkeypatch.setattr(machine.build, "nvcc", lambda: None)
+    assert "no nvcc" in refusal(loaded, "torch/rows", "rodinia/bfs", capsys=capsys)
+
+    def find(*_, **__):
+        raise RuntimeError("it begins")
+
+    monkeypatch.setattr(loaded.subjects, "find", find)
+    if module == "overhead":
+        monkeypatch.setattr(loaded.own_environment, "use", lambda: None)
+    monkeypatch.setattr(sys, "argv", [module, "torch/rows", "triton"])
+    with pytest.raises(RuntimeError, match="it begins"):
+        loaded.main()
