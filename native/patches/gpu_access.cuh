@@ -384,8 +384,8 @@ CUVEIN_SLOW void analyse_first(Group group, uint64_t address, uint32_t pc, uint3
   analyse_slow<kSpace>(group, address, pc, packed);
 }
 
-// Remembers this warp, if nothing is kept of blocks or its block has the place that it is first looked for
-// at. The same for all lanes; false: nothing has been done.
+// Remembers this warp, if nothing is kept of blocks or its block has a place that these lanes find, which
+// look at one each. The same for all lanes; false: nothing has been done.
 CUVEIN_SLOW bool settle_soon(uint64_t data, uint32_t active) {
   const Group group{data, active, lane_of_warp()};
   const State* state = group.state();
@@ -401,9 +401,12 @@ CUVEIN_SLOW bool settle_soon(uint64_t data, uint32_t active) {
   uint32_t place = kNoPlace;
   if (state->blocks_per_multiprocessor != 0) {
     const uint64_t key = key_of_block(group);
-    place = multiprocessor() % kMultiprocessors * kBlocksPerMultiprocessor +
-            home_of(key, state->blocks_per_multiprocessor);
-    if (!together(active, fresh(group.block_keys() + place) == key)) return false;
+    const uint32_t base = multiprocessor() % kMultiprocessors * kBlocksPerMultiprocessor;
+    const bool exists = lane_of_warp() < state->blocks_per_multiprocessor;
+    const uint64_t here = exists ? fresh(group.block_keys() + base + lane_of_warp()) : 0;
+    const uint32_t found = __ballot_sync(active, here == key);
+    if (found == 0) return false;
+    place = base + first_of(found);
   }
   if (lane_of_warp() == first_of(active)) {
     uint64_t entry = state->fixed | warp_of_block() << 5;

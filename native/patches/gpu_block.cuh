@@ -75,44 +75,54 @@ CUVEIN_FAST void occupy(const Group& group, uint32_t place, uint64_t key) {
     }
   }
   if (group.leads()) engine->block_states[place] = Block{};
-  __threadfence();
   __syncwarp(group.active);
-  if (group.leads()) publish(group.block_keys() + place, static_cast<unsigned long long>(key));
+  if (group.leads()) publish_after(group.block_keys() + place, static_cast<unsigned long long>(key));
 }
+
+// In a key: a warp is about to make the place that of its block.
+constexpr unsigned long long kClaimed = 1ull << 63;
 
 // Finds a place for the block of these lanes, or the one that another of its warps has found.
 CUVEIN_SLOW uint32_t settle(Group group) {
   Engine* engine = group.engine();
   const uint64_t key = key_of_block(group);
   const uint32_t places = group.state()->blocks_per_multiprocessor;
-  uint32_t home = multiprocessor() % kMultiprocessors;
+  const uint32_t own = multiprocessor() % kMultiprocessors;
+  // Warps of a block are to find one place for it, so they take turns; those of other blocks need not wait
+  // for them, as a rule.
+  const uint32_t lock = 1u << home_of(key, 32);
+  uint32_t home = own;
   if (__ballot_sync(group.active, group.leads() && fresh(&engine->spilled) != 0) != 0) {
     // Blocks lie also where they do not belong: look everywhere first.
     for (uint32_t i = 0; i < kMultiprocessors; ++i)
       if (seek(group, group.block_keys() + i * kBlocksPerMultiprocessor, key, places).found) home = i;
   }
   for (;;) {
-    const unsigned long long* keys = group.block_keys() + home * kBlocksPerMultiprocessor;
+    unsigned long long* keys = group.block_keys() + home * kBlocksPerMultiprocessor;
     Sought sought = seek(group, keys, key, places);
     if (!sought.found) {
-      const bool locks = group.leads() && atomicCAS(engine->locks + home, 0u, 1u) == 0;
+      const bool locks = group.leads() && (atomicOr(engine->locks + home, lock) & lock) == 0;
       // Others wait for the place that one of them has found, not for the lock.
       if (__ballot_sync(group.active, locks) == 0) {
         pause();
         continue;
       }
-      __threadfence();
-      sought = seek(group, keys, key, places);
-      if (!sought.found && sought.at != kNoPlace)
+      for (;;) {
+        sought = seek(group, keys, key, places);
+        if (sought.found || sought.at == kNoPlace) break;
+        const bool claims = group.leads() && atomicCAS(keys + sought.at, 0ull, key | kClaimed) == 0;
+        if (__ballot_sync(group.active, claims) == 0) continue;
         occupy(group, home * kBlocksPerMultiprocessor + sought.at, key);
+        break;
+      }
       if (group.leads()) {
         if (sought.at == kNoPlace) atomicAdd(&engine->spilled, 1u);  // full: a block has moved here
-        __threadfence();
-        publish(engine->locks + home, 0u);
+        and_after(engine->locks + home, ~lock);
       }
     }
     if (sought.at != kNoPlace) {
-      __threadfence();
+      // At its own multiprocessor all has been written through one cache. What drops that, others pay for.
+      if (home != own) __threadfence();
       __syncwarp(group.active);
       return home * kBlocksPerMultiprocessor + sought.at;
     }
@@ -225,10 +235,9 @@ CUVEIN_SLOW void leave_copies(Group group, uint32_t place, const Warp* warp) {
 CUVEIN_FAST void end_block(const Group& group, uint32_t place) {
   uint32_t last = 0;
   if (group.leads()) {
-    __threadfence();
-    publish(group.block_keys() + place, 0ull);
-    __threadfence();
-    last = atomicAdd(&group.engine()->blocks_ended, 1ull) + 1 == group.state()->blocks;
+    see_block();
+    publish_after(group.block_keys() + place, 0ull);
+    last = add_after(&group.engine()->blocks_ended, 1ull) + 1 == group.state()->blocks;
   }
   last = __shfl_sync(group.active, last, group.first());
   if (last) finish(group);

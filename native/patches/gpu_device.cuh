@@ -76,6 +76,17 @@ CUVEIN_FAST unsigned long long add_after(unsigned long long* at, unsigned long l
   return before;
 }
 
+// Stores, after all that the lanes before it have written. Unlike a fence this leaves what is in the cache of
+// the multiprocessor.
+CUVEIN_FAST void publish_after(unsigned long long* at, unsigned long long value) {
+  asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(at)), "l"(value)
+               : "memory");
+}
+CUVEIN_FAST void and_after(uint32_t* at, uint32_t value) {
+  asm volatile("red.and.release.gpu.global.b32 [%0], %1;" ::"l"(__cvta_generic_to_global(at)), "r"(value)
+               : "memory");
+}
+
 // Likewise, where only lanes of the same block add, which costs next to nothing. Who hands on what all of
 // them have written calls see_block() first.
 CUVEIN_FAST uint32_t add_in_block(uint32_t* at, uint32_t value) {
@@ -146,6 +157,31 @@ CUVEIN_FAST uint64_t exchange_if(bool condition, uint64_t address, uint64_t valu
       : "=&l"(before)
       : "l"(address), "l"(value), "r"(static_cast<uint32_t>(condition))
       : "memory");
+  return before;
+}
+
+// Exchanges two values side by side, at an address that is a multiple of 16, for the same one each. It costs
+// as much as of one value where the hardware does it at once.
+struct Two {
+  uint64_t first, second;
+};
+CUVEIN_FAST Two exchange_two(uint64_t address, uint64_t value) {
+  Two before;
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "{\n\t"
+      ".reg .b128 now, then;\n\t"
+      "mov.b128 now, {%3, %3};\n\t"
+      "atom.global.exch.b128 then, [%2], now;\n\t"
+      "mov.b128 {%0, %1}, then;\n\t"
+      "}"
+      : "=l"(before.first), "=l"(before.second)
+      : "l"(address), "l"(value)
+      : "memory");
+#else
+  before.first = exchange_if(true, address, value);
+  before.second = exchange_if(true, address + 8, value);
+#endif
   return before;
 }
 

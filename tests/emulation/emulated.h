@@ -193,6 +193,7 @@ T add_in_block(T* at, T value) {
   return atomicAdd(at, value);
 }
 inline void see_block() {}
+inline void publish_after(unsigned long long* at, unsigned long long value) { *at = value; }
 template <typename T>
 T atomicOr(T* at, T value) {
   const T before = *at;
@@ -205,6 +206,7 @@ T atomicAnd(T* at, T value) {
   *at = before & value;
   return before;
 }
+inline void and_after(uint32_t* at, uint32_t value) { atomicAnd(at, value); }
 template <typename T>
 T atomicMax(T* at, T value) {
   const T before = *at;
@@ -231,6 +233,15 @@ inline uint32_t multiprocessor() { return emulated::multiprocessor_of_block; }
 inline uint32_t multiprocessors() { return kMultiprocessors; }
 inline uint32_t warp_of_multiprocessor() { return emulated::place_of_warp % kWarpsPerMultiprocessor; }
 inline uint32_t lane_of_warp() { return emulated::Warp::instance().lane(); }
+struct Two {
+  uint64_t first, second;
+};
+inline Two exchange_two(uint64_t address, uint64_t value) {
+  uint64_t* at = reinterpret_cast<uint64_t*>(address);
+  const Two before{at[0], at[1]};
+  at[0] = at[1] = value;
+  return before;
+}
 template <uint64_t kDistance>
 void count_one(uint64_t address) {
   ++*reinterpret_cast<uint64_t*>(address + kDistance);
