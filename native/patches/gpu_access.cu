@@ -60,12 +60,12 @@ CUVEIN_SLOW uint32_t start(uint64_t data, uint64_t address, uint32_t where, uint
 }
 
 // What is left of an access by the short way. `left`: a Left, and where not all is known of the access its
-// size and flags above. `rest`: its address, the lower half of it, or the outcome.
+// size and flags above. `rest`: its address, the lower half of it, or the outcome. Else as in Further.
 template <Space kSpace>
 CUVEIN_FAST uint32_t go_on(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
   const uint32_t active = cuvein::gpu::active_lanes();
   if ((left & 3) == 0) return start<kSpace>(data, rest, where, left >> 2, active);
-  cuvein::gpu::finish_rest<kSpace>(data, rest, active, static_cast<cuvein::gpu::Left>(left));
+  cuvein::gpu::finish_rest<kSpace>(data, rest, active, where, left);
   return SANITIZER_PATCH_SUCCESS;
 }
 
@@ -77,14 +77,14 @@ CUVEIN_FAST uint32_t go_on(uint64_t data, uint64_t rest, uint32_t where, uint32_
 // beginning, as far as that goes without a call: it needs less of the stack. They return what go_on() needs,
 // so that their caller need not keep it, or Left::kNothing.
 struct CuveinRest {
-  uint64_t data, rest;
+  uint64_t data, rest, entry;
   uint32_t where, left;
 };
 namespace {
 template <Space kSpace, cuvein::gpu::Left kLeft>
 CUVEIN_FAST CuveinRest analyse_whole(uint64_t site, uint64_t rest) {
-  const cuvein::gpu::Left now = cuvein::gpu::go_further<kSpace, true>(site, ~0u, &rest, kLeft);
-  return {site, rest, 0, static_cast<uint32_t>(now)};
+  const cuvein::gpu::Further now = cuvein::gpu::go_further<kSpace, true>(site, ~0u, rest, kLeft);
+  return {site, now.rest, now.entry, now.what, now.left};
 }
 template <Space kSpace>
 CUVEIN_FAST CuveinRest analyse_part(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {
@@ -94,9 +94,16 @@ CUVEIN_FAST CuveinRest analyse_part(uint64_t data, uint64_t rest, uint32_t where
   if (find_site<kSpace, false>(&data, active, where, rest, &shifts, &page)) {
     const Left known =
         analyse_usual<kSpace, false>(data, active, static_cast<uint32_t>(rest), shifts, page, &rest);
-    left = static_cast<uint32_t>(go_further<kSpace, false>(data, active, &rest, known));
+    const Further now = go_further<kSpace, false>(data, active, rest, known);
+    return {data, now.rest, now.entry, now.what, now.left};
   }
-  return {data, rest, where, left};
+  return {data, rest, 0, where, left};
+}
+template <Space kSpace, bool kWhole>
+CUVEIN_FAST CuveinRest exchange_units(uint64_t site, uint64_t rest) {
+  const uint32_t active = kWhole ? ~0u : cuvein::gpu::active_lanes();
+  const cuvein::gpu::Further now = cuvein::gpu::exchange_several<kSpace, kWhole>(site, active, rest);
+  return {site, now.rest, now.entry, now.what, now.left};
 }
 }  // namespace
 #define CUVEIN_STEPS(name, space)                                                                            \
@@ -106,12 +113,27 @@ CUVEIN_FAST CuveinRest analyse_part(uint64_t data, uint64_t rest, uint32_t where
   CUVEIN_STEP CuveinRest cuvein_##name##_counts(uint64_t site, uint64_t rest) {                              \
     return analyse_whole<space, cuvein::gpu::Left::kCounts>(site, rest);                                     \
   }                                                                                                          \
+  CUVEIN_STEP CuveinRest cuvein_##name##_units(uint64_t site, uint64_t rest) {                               \
+    return exchange_units<space, true>(site, rest);                                                          \
+  }                                                                                                          \
+  CUVEIN_STEP CuveinRest cuvein_##name##_part_units(uint64_t site, uint64_t rest) {                          \
+    return exchange_units<space, false>(site, rest);                                                         \
+  }                                                                                                          \
   CUVEIN_STEP CuveinRest cuvein_##name##_part(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) { \
     return analyse_part<space>(data, rest, where, left);                                                     \
   }                                                                                                          \
   CUVEIN_STEP uint32_t cuvein_##name##_left(uint64_t data, uint64_t rest, uint32_t where, uint32_t left) {   \
     return go_on<space>(data, rest, where, left);                                                            \
   }
+CUVEIN_STEP CuveinRest cuvein_tasks(uint64_t site, uint64_t rest) {
+  const cuvein::gpu::Further now = cuvein::gpu::count_tasks<false>(site, cuvein::gpu::active_lanes(), rest);
+  return {site, now.rest, 0, now.what, now.left};
+}
+CUVEIN_STEP uint32_t cuvein_edges(uint64_t site, uint64_t rest, uint64_t entry, uint32_t where,
+                                  uint32_t left) {
+  cuvein::gpu::finish_edges(site, rest, entry, cuvein::gpu::active_lanes(), where, left);
+  return SANITIZER_PATCH_SUCCESS;
+}
 CUVEIN_STEPS(global, Space::kGlobal)
 CUVEIN_STEPS(shared, Space::kShared)
 
@@ -132,46 +154,73 @@ namespace {
   "_left, (data, rest, where, left);\n\t" \
   "ld.param.b32 %0, [result];\n\t"        \
   "bra.uni DONE;\n\t"
-#define CUVEIN_ASM_STEP(space, step, more)                    \
-  CUVEIN_ASM_GIVE("%1", "%2", "%3", "%4")                     \
-  "call.uni (after), cuvein_" space step ", (data, rest" more \
-  ");\n\t"                                                    \
-  "ld.param.b64 at, [after];\n\t"                             \
-  "ld.param.b64 what, [after + 8];\n\t"                       \
-  "ld.param.b32 here, [after + 16];\n\t"                      \
-  "ld.param.b32 now, [after + 20];\n\t"                       \
-  "setp.eq.u32 is, now, %5;\n\t"                              \
-  "@is bra.uni NONE;\n\t" CUVEIN_ASM_GIVE("at", "what", "here", "now") CUVEIN_ASM_LEFT(space)
+// What a step leaves, of which nothing may be left.
+#define CUVEIN_ASM_AFTER                 \
+  "ld.param.b64 at, [after];\n\t"        \
+  "ld.param.b64 what, [after + 8];\n\t"  \
+  "ld.param.b32 here, [after + 24];\n\t" \
+  "ld.param.b32 now, [after + 28];\n\t"  \
+  "setp.eq.u32 is, now, %5;\n\t"         \
+  "@is bra.uni NONE;\n\t"
+#define CUVEIN_ASM_REST(space) CUVEIN_ASM_GIVE("at", "what", "here", "now") CUVEIN_ASM_LEFT(space)
+#define CUVEIN_ASM_STEP(space, step, more) \
+  CUVEIN_ASM_GIVE("%1", "%2", "%3", "%4")  \
+  "call.uni (after), cuvein_" space step ", (data, rest" more ");\n\t" CUVEIN_ASM_AFTER
+// Where lanes have several units each. Paths do not join before the end: a place where they do would have to
+// be kept on the stack.
+#define CUVEIN_ASM_UNITS(space, step, name) \
+  "setp.eq.u32 is, now, %8;\n\t"                                                              \
+  "@is bra.uni UNITS" name ";\n\t" CUVEIN_ASM_REST(space)                                     \
+  "UNITS" name ":\n\t"                                                                        \
+  "st.param.b64 [data], at;\n\t"                                                              \
+  "st.param.b64 [rest], what;\n\t"                                                            \
+  "call.uni (after), cuvein_" space step ", (data, rest);\n\t" CUVEIN_ASM_AFTER              \
+  "ld.param.b64 there, [after + 16];\n\t"                                                     \
+  "setp.eq.u32 is, now, %9;\n\t"                                                              \
+  "@is bra.uni TASKS" name ";\n\t"                                                            \
+  "setp.lt.s32 is, now, 0;\n\t"                                                               \
+  "@is bra.uni EDGES" name ";\n\t" CUVEIN_ASM_REST(space)                                     \
+  "EDGES" name ":\n\t"                                                                        \
+  "st.param.b64 [from], there;\n\t" CUVEIN_ASM_GIVE("at", "what", "here", "now")              \
+  "call.uni (result), cuvein_edges, (data, rest, from, where, left);\n\t"                     \
+  "ld.param.b32 %0, [result];\n\t"                                                            \
+  "bra.uni DONE;\n\t"                                                                         \
+  "TASKS" name ":\n\t"                                                                        \
+  "st.param.b64 [data], at;\n\t"                                                              \
+  "st.param.b64 [rest], what;\n\t"                                                            \
+  "call.uni (after), cuvein_tasks, (data, rest);\n\t" CUVEIN_ASM_AFTER CUVEIN_ASM_REST(space)
 #define CUVEIN_CALL_LEFT(space) \
   asm volatile(                                                                                 \
       "{\n\t"                                                                                   \
       ".reg .pred is;\n\t"                                                                      \
       ".reg .b32 here, now;\n\t"                                                                \
-      ".reg .b64 what, at;\n\t"                                                                 \
+      ".reg .b64 what, at, there;\n\t"                                                          \
       ".param .b64 data;\n\t"                                                                   \
       ".param .b64 rest;\n\t"                                                                   \
+      ".param .b64 from;\n\t"                                                                   \
       ".param .b32 where;\n\t"                                                                  \
       ".param .b32 left;\n\t"                                                                   \
       ".param .b32 result;\n\t"                                                                 \
-      ".param .align 8 .b8 after[24];\n\t"                                                      \
+      ".param .align 8 .b8 after[32];\n\t"                                                      \
       "setp.eq.u32 is, %4, %5;\n\t"                                                             \
       "@is bra.uni NONE;\n\t"                                                                   \
       "setp.ne.u32 is, %4, %6;\n\t"                                                             \
-      "@is bra.uni COUNTS;\n\t" CUVEIN_ASM_STEP(space, "_apart", "")                            \
+      "@is bra.uni COUNTS;\n\t" CUVEIN_ASM_STEP(space, "_apart", "") CUVEIN_ASM_UNITS(space, "_units", "A") \
       "COUNTS:\n\t"                                                                             \
       "setp.ne.u32 is, %4, %7;\n\t"                                                             \
-      "@is bra.uni ALL;\n\t" CUVEIN_ASM_STEP(space, "_counts", "")                              \
+      "@is bra.uni ALL;\n\t" CUVEIN_ASM_STEP(space, "_counts", "") CUVEIN_ASM_REST(space)       \
       "ALL:\n\t"                                                                                \
       "activemask.b32 here;\n\t"                                                                \
       "setp.eq.u32 is, here, -1;\n\t"                                                           \
-      "@is bra.uni FIRST;\n\t" CUVEIN_ASM_STEP(space, "_part", CUVEIN_ASM_MORE)                                  \
+      "@is bra.uni FIRST;\n\t" CUVEIN_ASM_STEP(space, "_part", CUVEIN_ASM_MORE) CUVEIN_ASM_UNITS(space, "_part_units", "P") \
       "FIRST:\n\t" CUVEIN_ASM_GIVE("%1", "%2", "%3", "%4") CUVEIN_ASM_LEFT(space)               \
       "NONE:\n\t"                                                                               \
       "mov.u32 %0, 0;\n\t"                                                                      \
       "DONE:\n\t"                                                                               \
       "}"                                                                                       \
       : "=&r"(result)                                                                           \
-      : "l"(data), "l"(rest), "r"(where), "r"(left), "n"(static_cast<uint32_t>(Left::kNothing)), "n"(static_cast<uint32_t>(Left::kScattered)), "n"(static_cast<uint32_t>(Left::kCounts)) \
+      : "l"(data), "l"(rest), "r"(where), "r"(left), "n"(static_cast<uint32_t>(Left::kNothing)), "n"(static_cast<uint32_t>(Left::kScattered)), "n"(static_cast<uint32_t>(Left::kCounts)), \
+        "n"(static_cast<uint32_t>(Left::kScattered) | cuvein::gpu::kToExchange), "n"(static_cast<uint32_t>(Left::kScattered) | cuvein::gpu::kToCount) \
       : "memory")
 
 template <Space kSpace>

@@ -2,7 +2,7 @@
 // whole and the edges of their lanes are counted apart.
 #pragma once
 
-#include "patches/gpu_spread.cuh"
+#include "patches/gpu_several.cuh"
 
 namespace cuvein {
 namespace gpu {
@@ -190,35 +190,40 @@ CUVEIN_FAST bool result_of(uint64_t site, uint32_t lanes, uint64_t outcome, Resu
 
 // What is left of a usual access, see analyse_usual(), as far as it goes without a call; and what then.
 template <Space kSpace, bool kWhole>
-CUVEIN_FAST Left go_further(uint64_t site, uint32_t lanes, uint64_t* rest, Left left) {
+CUVEIN_FAST Further go_further(uint64_t site, uint32_t lanes, uint64_t rest, Left left) {
   uint32_t active = kWhole ? ~0u : lanes;
+  Further further{rest, 0, 0, static_cast<uint32_t>(left)};
   Result result;
-  if (left == Left::kScattered && has_own_units<kSpace>(site))
-    result = analyse_apart<kSpace, kWhole>(site, *rest, active);
-  else if (left != Left::kCounts || !result_of<kSpace, kWhole>(site, active, *rest, &result))
-    return left;
+  if (left == Left::kScattered && has_own_units<kSpace>(site)) {
+    result = analyse_apart<kSpace, kWhole>(site, rest, active);
+  } else if (left == Left::kScattered) {
+    if ((word<kSitesOffset + 4>(site) >> 3 & 7) != 0) further.left |= kToExchange;
+    return further;
+  } else if (left != Left::kCounts || !result_of<kSpace, kWhole>(site, active, rest, &result)) {
+    return further;
+  }
   again_lanes<kWhole>(&active), again(&site);
   const bool counted = count_ways<kWhole>(site, active, result.edge, result.facts);
-  *rest = counted ? 0 : kUncounted | wide(result.edge, result.facts);  // what was there need not be kept
-  return counted ? Left::kNothing : Left::kScattered;
+  further.rest = counted ? 0 : kUncounted | wide(result.edge, result.facts);
+  further.left = static_cast<uint32_t>(counted ? Left::kNothing : Left::kScattered);
+  return further;
 }
-struct Further {
-  uint64_t rest;
-  Left left;
-};
 template <Space kSpace>
 CUVEIN_SLOW Further go_further_slow(uint64_t site, uint64_t rest, uint32_t active, uint32_t left) {
-  const Left now = go_further<kSpace, false>(site, active, &rest, static_cast<Left>(left));
-  return {rest, now};
+  const Further further = go_further<kSpace, false>(site, active, rest, static_cast<Left>(left));
+  if ((further.left & kToExchange) == 0) return further;
+  const Further exchanged = exchange_several<kSpace, false>(site, active, rest);
+  return (exchanged.left & kToCount) == 0 ? exchanged : count_tasks<false>(site, active, exchanged.rest);
 }
 
 // What is left after that.
 template <Space kSpace>
-CUVEIN_FAST void finish_rest(uint64_t address_of_site, uint64_t rest, uint32_t active, Left left) {
+CUVEIN_FAST void finish_rest(uint64_t address_of_site, uint64_t rest, uint32_t active, uint32_t what,
+                             uint32_t left) {
   constexpr bool kGlobal = kSpace == Space::kGlobal;
   const uint64_t data = data_of_site(address_of_site);
   const uint32_t site = site_number(address_of_site);
-  if (left == Left::kCounts) {
+  if (static_cast<Left>(left & 3) == Left::kCounts) {
     // Of one place, as many lanes compared as it has units.
     const uint32_t facts = static_cast<uint32_t>(rest);
     const bool one = ((facts >> kAddressesShift ^ facts) & 31) != 0;
@@ -227,6 +232,8 @@ CUVEIN_FAST void finish_rest(uint64_t address_of_site, uint64_t rest, uint32_t a
   } else if (together(active, (rest & kUncounted) != 0)) {
     count_first(data, active, site, static_cast<uint32_t>(rest),
                 static_cast<uint32_t>(rest >> 32) & (kOfFacts - 1));
+  } else if (together(active, (left & kMoreWays) != 0)) {
+    finish_tasks(address_of_site, rest, active, what >> kTaskAt & 7);
   } else if (active == ~0u) {
     analyse_wide_warp<kSpace>(address_of_site, rest);
   } else {
@@ -238,7 +245,10 @@ CUVEIN_FAST void finish_rest(uint64_t address_of_site, uint64_t rest, uint32_t a
 template <Space kSpace>
 CUVEIN_FAST void finish_usual(uint64_t site, uint64_t rest, uint32_t active, Left left) {
   const Further further = go_further_slow<kSpace>(site, rest, active, static_cast<uint32_t>(left));
-  if (further.left != Left::kNothing) finish_rest<kSpace>(site, further.rest, active, further.left);
+  if ((further.left & kMoreEdges) != 0)
+    finish_edges(site, further.rest, further.entry, active, further.what, further.left);
+  else if (further.left != static_cast<uint32_t>(Left::kNothing))
+    finish_rest<kSpace>(site, further.rest, active, further.what, further.left);
 }
 
 }  // namespace gpu

@@ -108,26 +108,10 @@ CUVEIN_SLOW void count_alike(uint64_t site, uint32_t active, uint32_t edge, WayK
   __syncwarp(active);
 }
 
-// Exchanges the units of lanes that lie anywhere, each its own, and counts.
-CUVEIN_SLOW void exchange_spread(uint64_t site, uint64_t where, uint32_t active, uint32_t leaders,
-                                 uint32_t highest, uint32_t facts) {
+// Counts lanes that have several units each, of which those of this lane are on these edges.
+CUVEIN_FAST void count_edges(uint64_t site, uint32_t active, const uint32_t* edges, uint32_t facts,
+                             bool same) {
   const uint32_t units = 1u << (word<kSitesOffset + 4>(site) >> 3 & 7);
-  uint32_t edges[16];
-  bool same = true;
-  edges[0] = edge_of_others(site);
-  if ((leaders >> lane_of_warp() & 1) != 0) {
-#pragma unroll 1
-    for (uint32_t i = 0; i < units; ++i) {
-      const uint32_t shifts = word<kSitesOffset + 4>(site);
-      const uint64_t mine = left_at_site(site, shifts);
-      const uint64_t before =
-          atomicExch(in_global<unsigned long long>(entry_at_site(site, shifts, where) + i * 8),
-                     static_cast<unsigned long long>(mine | highest));
-      edges[i] = compare_known(site, shifts, before, mine | lane_of_warp());
-      same = same && edges[i] == edges[0];
-    }
-  }
-  __syncwarp(active);
   const uint32_t mixed = __ballot_sync(active, !same);
   if (mixed == 0) {
     count_lanes(data_of_site(site), active, site_number(site), edges[0], facts);
@@ -147,6 +131,28 @@ CUVEIN_SLOW void exchange_spread(uint64_t site, uint64_t where, uint32_t active,
   }
   if (lane_of_warp() == highest_of(active)) count_at_way(site, kOfFacts | facts, WayKind::kLanes, 1);
   __syncwarp(active);
+}
+
+// Exchanges the units of lanes that lie anywhere, each its own, and counts.
+CUVEIN_SLOW void exchange_spread(uint64_t site, uint64_t where, uint32_t active, uint32_t leaders,
+                                 uint32_t highest, uint32_t facts) {
+  const uint32_t units = 1u << (word<kSitesOffset + 4>(site) >> 3 & 7);
+  uint32_t edges[16];
+  bool same = true;
+  edges[0] = edge_of_others(site);
+  if ((leaders >> lane_of_warp() & 1) != 0) {
+#pragma unroll 1
+    for (uint32_t i = 0; i < units; i += 2) {
+      const uint32_t shifts = word<kSitesOffset + 4>(site);
+      const uint64_t mine = left_at_site(site, shifts);
+      const Two before = exchange_two(entry_at_site(site, shifts, where) + i * 8, mine | highest);
+      edges[i] = compare_known(site, shifts, before.first, mine | lane_of_warp());
+      edges[i + 1] = compare_known(site, shifts, before.second, mine | lane_of_warp());
+      same = same && edges[i] == edges[0] && edges[i + 1] == edges[0];
+    }
+  }
+  __syncwarp(active);
+  count_edges(site, active, edges, facts, same);
 }
 
 // `wavefronts`: of a copy, for which more than its addresses matters; 0: it is none.
@@ -177,17 +183,10 @@ template <Space kSpace>
 CUVEIN_SLOW void analyse_wide_warp(uint64_t site, uint64_t where) {
   const uint32_t shifts = word<kSitesOffset + 4>(site);
   if (is_row<kSpace, true>(site, where, ~0u)) {
-    if (together(~0u, (shifts >> 3 & 7) == 0)) {
+    if (together(~0u, (shifts >> 3 & 7) == 0))
       analyse_single_row<kSpace>(site, where);
-      return;
-    }
-    if (!together(~0u, shifts >> 31 == 0)) {
+    else
       analyse_row(site, where, ~0u);
-      return;
-    }
-    const Row row = begin_row<kSpace>(site, where);
-    if (row.turn != kRowEnded)
-      finish_row(row.site, row.where, ~0u, row.turn, row.run, row.edge, row.next_edge);
   } else if (kSpace == Space::kShared &&
              together(~0u, ((shifts & (1u << 31 | 7 << 3)) == 0) & ((shifts & 7) >= 2))) {
     const Blocks blocks = analyse_blocks(site, static_cast<uint32_t>(where));

@@ -1,5 +1,5 @@
-// Accesses of which all is known, but whose lanes access several units each, or which are of launches with
-// clusters or asynchronous copies, or wider than a word in shared memory and of lanes that lie anywhere.
+// Accesses of which all is known, but which are of launches with clusters or asynchronous copies; and what
+// those of lanes with several units each need.
 #pragma once
 
 #include "patches/gpu_usual.cuh"
@@ -324,57 +324,6 @@ CUVEIN_SLOW void analyse_single_row(uint64_t site, uint64_t where) {
   if (count_way<true>(site, ~0u, false, outcome(tag_at_site(site), edge, facts))) return;
   const uint32_t run = __shfl_sync(~0u, edge, 0);
   finish_row(site, where, ~0u, together(~0u, edge == run) ? 1 : 0, run, edge, edge);
-}
-
-// The same of a whole warp in any other launch, as far as it goes without a call: that needs less of the
-// stack. `turn`: kRowEnded when nothing is left, else as finish_row() takes it.
-struct Row {
-  uint64_t site, where;
-  uint32_t turn, run, edge, next_edge;
-};
-constexpr uint32_t kRowEnded = ~0u;
-template <Space kSpace>
-CUVEIN_SLOW Row begin_row(uint64_t site, uint64_t where) {
-  Row row{site, where, 0, 0, 0, 0};
-  {
-    const uint32_t low = __shfl_sync(~0u, static_cast<uint32_t>(where), 0);
-    row.where = kSpace == Space::kGlobal ? where >> 32 << 32 | low : low;
-  }
-#pragma unroll 1
-  for (;;) {
-    uint64_t before, further;
-    {
-      const uint32_t shifts = word<kSitesOffset + 4>(row.site), unit = row.turn * 32 + lane_of_warp();
-      const uint64_t mine = left_of_warp<kSpace>(row.site, shifts);
-      const uint64_t entry = entry_at_site<kSpace>(row.site, shifts, row.where) + unit * 8;
-      before = atomicExch(in_global<unsigned long long>(entry),
-                          static_cast<unsigned long long>(mine | unit >> (shifts >> 3 & 7)));
-      further = atomicExch(in_global<unsigned long long>(entry + 256),
-                           static_cast<unsigned long long>(mine | (unit + 32) >> (shifts >> 3 & 7)));
-    }
-    again(&row.site), again(&row.turn);
-    {
-      const uint32_t shifts = word<kSitesOffset + 4>(row.site), unit = row.turn * 32 + lane_of_warp();
-      row.edge = compare_usual<kSpace>(shifts, before,
-                                       left_of_warp<kSpace>(row.site, shifts) | unit >> (shifts >> 3 & 7));
-    }
-    again(&row.site), again(&row.turn);
-    {
-      const uint32_t shifts = word<kSitesOffset + 4>(row.site), unit = row.turn * 32 + 32 + lane_of_warp();
-      row.next_edge = compare_usual<kSpace>(
-          shifts, further, left_of_warp<kSpace>(row.site, shifts) | unit >> (shifts >> 3 & 7));
-    }
-    if (row.turn == 0) row.run = __shfl_sync(~0u, row.edge, 0);
-    if (!together(~0u, (row.edge == row.run) & (row.next_edge == row.run))) return row;
-    again(&row.site);
-    row.turn += 2;
-    if (row.turn >> (word<kSitesOffset + 4>(row.site) >> 3 & 7) != 0) break;
-  }
-  const uint32_t facts = facts_of_row<true>(kSpace == Space::kGlobal, ~0u, word<kSitesOffset + 4>(row.site),
-                                            static_cast<uint32_t>(row.where));
-  if (count_way<true>(row.site, ~0u, false, outcome(tag_at_site(row.site), row.run, facts)))
-    row.turn = kRowEnded;
-  return row;
 }
 
 }  // namespace gpu
