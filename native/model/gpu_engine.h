@@ -30,10 +30,10 @@ constexpr uint64_t kNodesOffset = 3 << 20;                 // node keys of the s
 constexpr uint64_t kWaysOffset = (3 << 20) + (512 << 10);  // keys of kWays
 constexpr uint64_t kResidentsOffset = 4 << 20;             // kResidents
 constexpr uint64_t kOrdersOffset = 5 << 20;                // as many ResidentOrders
-constexpr uint64_t kCountsOffset = 6 << 20;                // at each multiprocessor, of sites and ways
-constexpr uint64_t kKeptOffset = 44 << 20;                 // kFamilies of Kept
-constexpr uint64_t kCountersOffset = 48 << 20;             // kAllCounters
-constexpr uint64_t kMemoryBytes = 56 << 20;                // all of it
+constexpr uint64_t kCountsOffset = 6 << 20;                // kCountSets, of sites and ways
+constexpr uint64_t kKeptOffset = 12 << 20;                 // kFamilies of Kept
+constexpr uint64_t kCountersOffset = 16 << 20;             // kAllCounters
+constexpr uint64_t kMemoryBytes = 24 << 20;                // all of it
 // The compiler (ptxas 13.5) takes what lies 4 to 8 MiB from an address in device memory for 8 MiB less in
 // atomics that return what was there.
 constexpr bool atomics_reach(uint64_t offset) { return (offset + (4 << 20)) % (16 << 20) < 8 << 20; }
@@ -63,6 +63,15 @@ constexpr uint32_t first_node_place(uint32_t slot, uint32_t grid) {
 #endif
 constexpr uint32_t kEndedBlocks = CUVEIN_ENDED_BLOCKS;
 static_assert(kEndedOffset + sizeof(uint32_t) * kEndedBlocks <= kNodesOffset);
+// Additions at one address wait for one another, so where there are many blocks their ends are counted in
+// parts.
+#ifndef CUVEIN_ENDED_PARTS
+#define CUVEIN_ENDED_PARTS 16
+#define CUVEIN_FEW_BLOCKS 1024
+#endif
+constexpr uint32_t kEndedParts = CUVEIN_ENDED_PARTS;
+constexpr uint32_t kFewBlocks = CUVEIN_FEW_BLOCKS;
+static_assert(kFewBlocks >= kEndedParts);
 
 constexpr uint32_t kMostRanges = 2048;
 constexpr uint32_t kBlocksPerMultiprocessor = 32;
@@ -219,9 +228,9 @@ static_assert(kCountersOffset + sizeof(Counter) * kAllCounters <= kMemoryBytes);
 constexpr uint32_t kHints = 256;
 
 // What an access of a usual warp needs to know of its instruction, made by the first that comes by: a table
-// of sites, direct-mapped. Multiprocessors count apart, since atomics at one address wait for one another.
-// They keep parts of 16 bytes in their caches that others have since written: each part says for itself whose
-// it is.
+// of sites, direct-mapped. Few multiprocessors count together, since atomics at one address wait for one
+// another. They keep parts of 16 bytes in their caches that others have since written: each part says for
+// itself whose it is.
 //
 // What stands in a site depends on the code, the shape of the launch and its allocations. Launches that have
 // these in common are a family, whose number is in their userdata (0: none), and find the sites that earlier
@@ -277,11 +286,15 @@ constexpr uint32_t kWays = 1u << kWaysBits;
 constexpr unsigned kTogetherBits = 2;  // ways side by side, log2
 constexpr unsigned kWayValueBits = 25, kWaySiteShift = 26, kWayKindShift = 38, kWayTagShift = 40;
 static_assert(kWaysOffset + kWays * 8 <= kResidentsOffset);
-// The counts of a multiprocessor. Not a power of two, or those of one site would lie in one part of the
-// second-level cache.
+// The counts of a few multiprocessors, all of which are added up at the end of each launch: so few sets of
+// them that this does not take long, so many that additions hardly wait for one another. Not a power of two,
+// or those of one site would lie in one part of the second-level cache.
+constexpr unsigned kCountingTogether = 4;  // multiprocessors, log2
+constexpr uint32_t kCountSets = kMultiprocessors >> kCountingTogether;
+static_assert(kCountSets <= 32);
 constexpr uint64_t kCountSetBytes = kSites * sizeof(SiteCounts) + kWays * 8 + 37 * 128;
 constexpr uint64_t kWayCountsOffset = kCountsOffset + kSites * sizeof(SiteCounts);
-static_assert(kCountsOffset + kMultiprocessors * kCountSetBytes <= kKeptOffset);
+static_assert(kCountsOffset + kCountSets * kCountSetBytes <= kKeptOffset);
 // Sites and ways of a family, a bit for each, and a bit for each stretch in which there are any. Some may be
 // another's by now.
 constexpr uint32_t kStretch = 128;
@@ -358,8 +371,13 @@ struct Engine {
   uint32_t findings;
   uint32_t spilled;                     // blocks were found a place at another multiprocessor
   uint32_t ran[kMultiprocessors / 32];  // multiprocessors at which the launch has warps, a bit for each
-  alignas(128) unsigned long long blocks_ended;  // where nothing is kept of blocks: of kEndedBlocks at most
+  // Where nothing is kept of blocks: of kEndedBlocks at most, or of the parts that these are counted in.
+  alignas(128) unsigned long long blocks_ended;
+  struct alignas(128) {
+    uint32_t ended;
+  } parts[kEndedParts];  // blocks ended, by the number's remainder
 };
+static_assert(kEngineOffset + sizeof(Engine) <= kStatesOffset);
 
 // Counts, as they are keyed in the tables and leave the GPU: kind in the highest four bits.
 enum class Count : uint32_t {

@@ -363,7 +363,7 @@ CUVEIN_FAST bool analyse_lanes(uint64_t data, uint64_t address, uint32_t where, 
 }
 
 // An access of which the short way did not know all. Where it is the warp or the instruction, it may do so
-// soon.
+// soon; where it was the launch, of which this warp was the first here, it does by now.
 template <Space kSpace>
 CUVEIN_SLOW void analyse_first(Group group, uint64_t address, uint32_t pc, uint32_t packed) {
   if (!replayed(group)) {
@@ -375,7 +375,7 @@ CUVEIN_SLOW void analyse_first(Group group, uint64_t address, uint32_t pc, uint3
         settle_warp(group);
       else if (prepare_access<kSpace>(group, address, pc, packed))
         ++attempt;
-      else
+      else if (attempt != 0)
         break;
       if (analyse_lanes<kSpace>(group.data, address, pc + static_cast<uint32_t>(kSpace), group.active))
         return;

@@ -256,17 +256,31 @@ CUVEIN_FAST bool end_without_place(uint64_t data, uint32_t lanes) {
   const uint32_t last_block = word<kStatesOffset + offsetof(State, blocks)>(state) - 1;
   const uint32_t at = static_cast<uint32_t>(block_of_grid()) % kEndedBlocks;
   const uint32_t sharing = (last_block - at) / kEndedBlocks;  // other blocks
-  uint32_t* ended = at_base<uint32_t>(base_of(data), kEndedOffset, at);
-  const uint32_t now = (sharing != 0 ? add_after(ended, lanes) : add_in_block(ended, lanes)) + lanes;
-  if (now != (sharing + 1) * word<kStatesOffset + offsetof(State, threads)>(state)) return false;
-  if (sharing != 0)
-    __threadfence();
-  else
-    see_block();
-  publish(ended, 0u);
+  const uint32_t threads = word<kStatesOffset + offsetof(State, threads)>(state);
+  // A block that ends at once needs no count.
+  if (sharing != 0 || lanes != threads) {
+    uint32_t* ended = at_base<uint32_t>(base_of(data), kEndedOffset, at);
+    const uint32_t now = (sharing != 0 ? add_after(ended, lanes) : add_in_block(ended, lanes)) + lanes;
+    if (now != (sharing + 1) * threads) return false;
+    if (sharing != 0)
+      __threadfence();
+    else
+      see_block();
+    publish(ended, 0u);
+  }
+  uint32_t last = last_block < kEndedBlocks ? last_block : kEndedBlocks - 1;
+  if (last >= kFewBlocks) {
+    constexpr uint64_t kPartsOffset = kEngineOffset + offsetof(Engine, parts);
+    const uint32_t part = at % kEndedParts;
+    uint32_t* const in_part = at_base<uint32_t>(base_of(data) + part * 128, kPartsOffset, 0);
+    if (add_after(in_part, 1u) != (last - part) / kEndedParts) return false;
+    see_all();
+    publish(in_part, 0u);
+    last = kEndedParts - 1;
+  }
   uint32_t* const blocks =
       at_base<uint32_t>(base_of(data), kEngineOffset + offsetof(Engine, blocks_ended), 0);
-  return add_after(blocks, 1u) == (last_block < kEndedBlocks ? last_block : kEndedBlocks - 1);
+  return add_after(blocks, 1u) == last;
 }
 
 // Threads have ended; with the last of a block its place is free, with the last block the launch is over.

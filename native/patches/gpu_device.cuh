@@ -100,6 +100,10 @@ CUVEIN_FAST uint32_t add_in_block(uint32_t* at, uint32_t value) {
   return before;
 }
 CUVEIN_FAST void see_block() { asm volatile("fence.acq_rel.cta;" ::: "memory"); }
+// The same of all blocks: what was read so far comes before what follows, what was written so far, too. Less
+// than
+// __threadfence(), which also has all fences in one order.
+CUVEIN_FAST void see_all() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 struct alignas(16) Quad {
   uint32_t x, y, z, w;

@@ -72,10 +72,6 @@ CUVEIN_SLOW uint32_t take_numbers(Group group, Rest* rest) {
   return mine;
 }
 
-CUVEIN_FAST bool ran_at(const Engine* engine, uint32_t multiprocessor) {
-  return (engine->ran[multiprocessor / 32] >> multiprocessor % 32 & 1) != 0;
-}
-
 // The sum of the lanes' values.
 CUVEIN_FAST uint64_t sum_of(const Group& group, uint64_t value) {
   if (group.active == ~0u) {
@@ -91,47 +87,52 @@ CUVEIN_FAST uint64_t sum_of(const Group& group, uint64_t value) {
   return sum;
 }
 
-// What has been counted at a multiprocessor; no more of it is left there. `counts`: of the multiprocessor 0.
-CUVEIN_FAST uint64_t counted_at(uint64_t counts, uint32_t multiprocessor) {
-  return fresh(in_global<uint64_t>(counts + multiprocessor * kCountSetBytes));
-}
-CUVEIN_FAST void take_at(uint64_t counts, uint32_t multiprocessor, uint64_t counted) {
-  if (counted != 0) publish(in_global<uint64_t>(counts + multiprocessor * kCountSetBytes), uint64_t{0});
+// Sets of counts that multiprocessors of the launch may have counted in, a bit for each.
+CUVEIN_FAST uint32_t sets_of(const Engine* engine) {
+  constexpr uint32_t kInWord = 32 >> kCountingTogether, kTogether = 1u << kCountingTogether;
+  uint32_t sets = 0;
+#pragma unroll
+  for (uint32_t set = 0; set < kCountSets; ++set)
+    if ((engine->ran[set / kInWord] >> set % kInWord * kTogether & ((1u << kTogether) - 1)) != 0)
+      sets |= 1u << set;
+  return sets;
 }
 
-// What has been counted at all multiprocessors where the launch had warps, of a way of each lane; 0: it has
-// none. Each lane looks for itself.
-CUVEIN_FAST uint64_t take_by_lanes(const Engine* engine, uint64_t counts, uint32_t places) {
-  constexpr uint32_t kTogether = 4;
+// What has been counted in a set; no more of it is left there. `counts`: where it is in the first set.
+CUVEIN_FAST uint64_t counted_in(uint64_t counts, uint32_t set) {
+  return fresh(in_global<uint64_t>(counts + set * kCountSetBytes));
+}
+CUVEIN_FAST void take_from(uint64_t counts, uint32_t set, uint64_t counted) {
+  if (counted != 0) publish(in_global<uint64_t>(counts + set * kCountSetBytes), uint64_t{0});
+}
+
+constexpr uint32_t kTakenTogether = 5;
+
+// What has been counted in all of the sets, of a way of each lane; 0: it has none. Each lane looks for
+// itself.
+CUVEIN_FAST uint64_t take_by_lanes(uint64_t counts, uint32_t sets) {
   uint64_t sum = 0;
-  uint32_t group = 0, bits = engine->ran[0];
 #pragma unroll 1
-  for (uint32_t done = 0; done < places; done += kTogether) {
-    uint64_t here[kTogether];
-    uint32_t at = 0;  // eight bits for each
+  while (sets != 0) {
+    uint64_t here[kTakenTogether];
+    uint32_t left = sets;
 #pragma unroll
-    for (uint32_t k = 0; k < kTogether; ++k) {
-      here[k] = 0;
-      if (done + k >= places) continue;
-      while (bits == 0) bits = engine->ran[++group];
-      const uint32_t number = group * 32 + __ffs(bits) - 1;
-      bits &= bits - 1;
-      at |= number << 8 * k;
-      if (counts != 0) here[k] = counted_at(counts, number);
+    for (uint32_t k = 0; k < kTakenTogether; ++k) {
+      here[k] = left != 0 && counts != 0 ? counted_in(counts, __ffs(left) - 1) : 0;
+      left &= left - 1;
     }
 #pragma unroll
-    for (uint32_t k = 0; k < kTogether; ++k) {
-      take_at(counts, at >> 8 * k & 0xff, here[k]);
+    for (uint32_t k = 0; k < kTakenTogether; ++k) {
+      take_from(counts, __ffs(sets) - 1, here[k]);
       sum += here[k];
+      sets &= sets - 1;
     }
   }
   return sum;
 }
 
 // The same, all lanes for one after the other. `wanted`: lanes that have one.
-CUVEIN_FAST uint64_t take_by_turns(const Group& group, uint64_t counts, uint32_t wanted) {
-  constexpr uint32_t kTogether = 6;
-  const Engine* engine = group.engine();
+CUVEIN_FAST uint64_t take_by_turns(const Group& group, uint64_t counts, uint32_t sets, uint32_t wanted) {
   uint64_t mine = 0;
 #pragma unroll 1
   for (; wanted != 0; wanted &= wanted - 1) {
@@ -139,18 +140,10 @@ CUVEIN_FAST uint64_t take_by_turns(const Group& group, uint64_t counts, uint32_t
     const uint64_t from = __shfl_sync(group.active, counts, owner);
     uint64_t sum = 0;
 #pragma unroll 1
-    for (uint32_t first = group.rank(); first < kMultiprocessors; first += kTogether * group.count()) {
-      uint64_t here[kTogether];
-#pragma unroll
-      for (uint32_t k = 0; k < kTogether; ++k) {
-        const uint32_t at = first + k * group.count();
-        here[k] = at < kMultiprocessors && ran_at(engine, at) ? counted_at(from, at) : 0;
-      }
-#pragma unroll
-      for (uint32_t k = 0; k < kTogether; ++k) {
-        take_at(from, first + k * group.count(), here[k]);
-        sum += here[k];
-      }
+    for (uint32_t set = group.rank(); set < kCountSets; set += group.count()) {
+      const uint64_t here = (sets >> set & 1) != 0 ? counted_in(from, set) : 0;
+      take_from(from, set, here);
+      sum += here;
     }
     sum = sum_of(group, sum);
     if (group.lane == owner) mine = sum;
@@ -182,7 +175,6 @@ CUVEIN_FAST uint32_t outcomes_of(uint64_t data, uint32_t number, uint32_t family
 // `alone`: the launch's end is all that comes after; its place in the ring then, or kNotReserved.
 CUVEIN_SLOW uint64_t send_kept(Group group, bool ways, bool alone) {
   const uint32_t family = family_of(group.data);
-  const Engine* engine = group.engine();
   Kept* const kept = kept_at(group.data, family);
   Rest rest = {};
   rest.stretches = fresh(ways ? &kept->way_stretches : &kept->site_stretches);
@@ -192,9 +184,7 @@ CUVEIN_SLOW uint64_t send_kept(Group group, bool ways, bool alone) {
     for (uint32_t i = group.rank(); i < 64; i += group.count())
       if ((rest.stretches >> i & 1) != 0)
         quad<0>(reinterpret_cast<uint64_t>(rest.words + i * (kStretch / 32)));
-  uint32_t places = 0;
-#pragma unroll
-  for (uint32_t i = 0; i < kMultiprocessors / 32; ++i) places += __popc(engine->ran[i]);
+  const uint32_t sets = sets_of(group.engine());
   uint64_t end = kNotReserved;
 #pragma unroll 1
   while (rest.any()) {
@@ -237,9 +227,10 @@ CUVEIN_SLOW uint64_t send_kept(Group group, bool ways, bool alone) {
                   : fresh(&site_at(group.data, number)->keys[i]);
       }
       if (wanted != 0)
-        count = places * group.count() <= 128 * static_cast<uint32_t>(__popc(wanted))
-                    ? take_by_lanes(engine, counts, places)
-                    : take_by_turns(group, counts, wanted);
+        // Turns are for few that are wanted by many.
+        count = group.count() < kCountSets || __popc(wanted) * kTakenTogether >= __popc(sets)
+                    ? take_by_lanes(counts, sets)
+                    : take_by_turns(group, counts, sets, wanted);
       if (position == kNotReserved) {
         if (group.leads() && !await_ring(group.channel(), bytes, asked)) asked.start = kNoRoom;
         position = __shfl_sync(group.active, static_cast<uint64_t>(asked.start), group.first());
@@ -278,7 +269,7 @@ CUVEIN_FAST void leave_multiprocessors(const Group& group) {
   Engine* engine = group.engine();
 #pragma unroll 1
   for (uint32_t i = group.rank(); i < kMultiprocessors; i += group.count())
-    if (ran_at(engine, i)) publish(&stamp_at(group.data, i)->tag, 0u);
+    if ((engine->ran[i / 32] >> i % 32 & 1) != 0) publish(&stamp_at(group.data, i)->tag, 0u);
   __syncwarp(group.active);
   if (group.leads())
     for (uint32_t i = 0; i < kMultiprocessors / 32; ++i) publish(&engine->ran[i], 0u);

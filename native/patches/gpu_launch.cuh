@@ -129,7 +129,7 @@ CUVEIN_FAST void describe(const Group& group, uint32_t place, const Parameters& 
   state.tag = 0;
   State* target = group.state();
   *target = state;
-  __threadfence();
+  see_all();
   publish(&target->tag, group.slot() + 1);
 }
 
@@ -175,7 +175,7 @@ CUVEIN_SLOW bool on_gpu_slow(Group group) {
   uint32_t decision = 0;
   if (group.leads()) decision = static_cast<uint32_t>(decide(group));
   decision = __shfl_sync(group.active, decision, group.first());
-  __threadfence();
+  see_all();
   if (decision == kOnGpu && group.leads()) enter_multiprocessor(group);
   __syncwarp(group.active);
   return decision == kOnGpu;
@@ -202,7 +202,7 @@ CUVEIN_SLOW void end_on_host(Group group) {
 // The last block has ended. All lanes that ended last.
 CUVEIN_SLOW void finish(Group group) {
   Engine* engine = group.engine();
-  __threadfence();
+  see_all();
   const uint32_t findings = fresh(&engine->findings), used = fresh(&engine->used_count);
   const uint64_t reserved = send_sites(group, (findings | used) == 0);
   send_counts(group, used);
@@ -219,7 +219,7 @@ CUVEIN_SLOW void finish(Group group) {
             replayed(group) ? decision_of_mine(group) | kOnHost : uint64_t{kUndecided});
   }
   // What the lanes have cleared is so before the next launch has the engine.
-  __threadfence();
+  see_all();
   __syncwarp(group.active);
   if (group.leads()) {
     publish(&engine->owner, 0u);

@@ -30,7 +30,7 @@ CUVEIN_FAST Site* site_at(uint64_t data, uint32_t site) {
 }
 // Where this multiprocessor counts, as a distance.
 CUVEIN_FAST uint32_t count_set() {
-  return multiprocessor() % kMultiprocessors * static_cast<uint32_t>(kCountSetBytes);
+  return (multiprocessor() >> kCountingTogether) % kCountSets * static_cast<uint32_t>(kCountSetBytes);
 }
 CUVEIN_FAST uint64_t* site_node(uint64_t data, uint32_t site) {
   return at_base<uint64_t>(base_of(data), kNodesOffset, site);
@@ -84,7 +84,7 @@ CUVEIN_FAST void enter_multiprocessor(const Group& group) {
                static_cast<uint32_t>(fixed >> 32));
 }
 CUVEIN_SLOW void enter(Group group) {
-  __threadfence();
+  see_all();
   enter_multiprocessor(group);
 }
 

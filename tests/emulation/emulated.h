@@ -194,6 +194,7 @@ T add_in_block(T* at, T value) {
 }
 inline void see_block() {}
 inline void publish_after(unsigned long long* at, unsigned long long value) { *at = value; }
+inline void see_all() {}
 template <typename T>
 T atomicOr(T* at, T value) {
   const T before = *at;

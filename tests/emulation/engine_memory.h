@@ -17,7 +17,6 @@ namespace comparison {
 
 constexpr uint64_t kRing = 8 << 20;
 constexpr uint32_t kPages = 256;
-constexpr uint32_t kMultiprocessorsCounting = 36;  // more than the tests use
 
 template <typename T>
 T* zeroed(size_t count) {
@@ -108,7 +107,7 @@ struct Device {
   // Whether something is counted at a site or a way.
   bool counts() const {
     const char* const memory = reinterpret_cast<const char*>(channel) + gpu::kCountsOffset;
-    for (uint64_t at = 0; at < kMultiprocessorsCounting * gpu::kCountSetBytes; at += 8)
+    for (uint64_t at = 0; at < gpu::kCountSets * gpu::kCountSetBytes; at += 8)
       if (*reinterpret_cast<const uint64_t*>(memory + at) != 0) return true;
     return false;
   }

@@ -206,7 +206,7 @@ class Run {
     blockIdx = {block % grid[0], block / grid[0] % grid[1], block / grid[0] / grid[1]};
     gridDim = {grid[0], grid[1], grid[2]};
     blockDim = {settings_.threads, 1, 1};
-    // Two of them share sites, of which one counts apart.
+    // Two of them count together, one apart.
     const uint32_t number = block % kMultiprocessorsUsed;
     emulated::multiprocessor_of_block = number == 0 ? 0 : gpu::kCopies - 1 + number;
     emulated::shared_bytes_of_block = settings_.shared;

@@ -90,6 +90,12 @@ def test_blocks_that_share_a_count_of_ended_threads_end_the_launch(tmp_path: Pat
     assert (done.returncode, done.stdout) == (0, "60 launches agree\n"), done.stderr
 
 
+def test_ends_of_blocks_that_are_counted_in_parts_end_the_launch(tmp_path: Path) -> None:
+    program = comparing(tmp_path, "CUVEIN_ENDED_PARTS=2", "CUVEIN_FEW_BLOCKS=2", "CUVEIN_ENDED_BLOCKS=4")
+    done = subprocess.run([program, "6001", "60"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "60 launches agree\n"), done.stderr
+
+
 def test_sites_that_make_way_for_others_lose_nothing(tmp_path: Path) -> None:
     program = comparing(tmp_path, "CUVEIN_SITES=64")
     done = subprocess.run([program, "5001", "150"], capture_output=True, text=True, check=False)
