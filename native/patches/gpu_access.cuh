@@ -384,6 +384,41 @@ CUVEIN_SLOW void analyse_first(Group group, uint64_t address, uint32_t pc, uint3
   analyse_slow<kSpace>(group, address, pc, packed);
 }
 
+// The place of the block of these lanes, each of which looks at one, or if they are a whole warp one that
+// they find for it; kNoPlace: that is for settle(), which goes about it in the same way.
+CUVEIN_SLOW uint32_t place_soon(Group group) {
+  const uint64_t key = key_of_block(group);
+  const uint32_t own = multiprocessor() % kMultiprocessors, lane = lane_of_warp();
+  const uint32_t places = group.state()->blocks_per_multiprocessor, lock = 1u << home_of(key, 32);
+  unsigned long long* keys = group.block_keys() + own * kBlocksPerMultiprocessor;
+  bool locked = false;
+  uint32_t place = kNoPlace;
+#pragma unroll 1
+  for (uint32_t attempt = 0; attempt < 100; ++attempt) {
+    const uint64_t here = lane < places ? fresh(keys + lane) : ~uint64_t{0};
+    const uint32_t found = __ballot_sync(group.active, here == key);
+    const uint32_t free = __ballot_sync(group.active, here == 0);
+    if (found != 0) place = own * kBlocksPerMultiprocessor + first_of(found);
+    if (found != 0 || free == 0 || group.active != ~0u) break;
+    if (!locked) {
+      const bool locks = lane == 0 && (atomicOr(group.engine()->locks + own, lock) & lock) == 0;
+      locked = __ballot_sync(~0u, locks) != 0;
+      if (!locked) pause();
+      continue;
+    }
+    if (__ballot_sync(~0u, lane == 0 && fresh(&group.engine()->spilled) != 0) != 0) break;
+    const uint32_t near = free & ~0u << home_of(key, places);
+    const uint32_t at = first_of(near != 0 ? near : free);
+    if (__ballot_sync(~0u, lane == 0 && atomicCAS(keys + at, 0ull, key | kClaimed) == 0) == 0) continue;
+    place = own * kBlocksPerMultiprocessor + at;
+    occupy(group, place, key);
+    break;
+  }
+  if (locked && lane == 0) and_after(group.engine()->locks + own, ~lock);
+  __syncwarp(group.active);
+  return place;
+}
+
 // Remembers this warp, if nothing is kept of blocks or its block has a place that these lanes find, which
 // look at one each. The same for all lanes; false: nothing has been done.
 CUVEIN_SLOW bool settle_soon(uint64_t data, uint32_t active) {
@@ -400,13 +435,12 @@ CUVEIN_SLOW bool settle_soon(uint64_t data, uint32_t active) {
   }
   uint32_t place = kNoPlace;
   if (state->blocks_per_multiprocessor != 0) {
-    const uint64_t key = key_of_block(group);
-    const uint32_t base = multiprocessor() % kMultiprocessors * kBlocksPerMultiprocessor;
+    const uint32_t first = multiprocessor() % kMultiprocessors * kBlocksPerMultiprocessor;
     const bool exists = lane_of_warp() < state->blocks_per_multiprocessor;
-    const uint64_t here = exists ? fresh(group.block_keys() + base + lane_of_warp()) : 0;
-    const uint32_t found = __ballot_sync(active, here == key);
-    if (found == 0) return false;
-    place = base + first_of(found);
+    const uint64_t here = exists ? fresh(group.block_keys() + first + lane_of_warp()) : 0;
+    const uint32_t found = __ballot_sync(active, here == key_of_block(group));
+    place = found != 0 ? first + first_of(found) : place_soon(group);
+    if (place == kNoPlace) return false;
   }
   if (lane_of_warp() == first_of(active)) {
     uint64_t entry = state->fixed | warp_of_block() << 5;
