@@ -92,6 +92,14 @@ constexpr unsigned kInstructionShift = 10;
 constexpr unsigned kGenerationShift = 58;
 constexpr uint32_t kGenerations = 63;
 
+// Bits for the numbers of blocks, of which `needed` are needed. Where the clock counts no more than barriers
+// it can spare some, so that launches of not quite the same size are of one family.
+constexpr unsigned kBlockBitsTogether = 4, kClockBitsKept = 20;
+constexpr unsigned block_bits_of(unsigned needed, unsigned pc_bits, bool spares) {
+  const unsigned more = (needed + kBlockBitsTogether - 1) / kBlockBitsTogether * kBlockBitsTogether;
+  return spares && kInstructionShift + pc_bits + more + kClockBitsKept <= kGenerationShift ? more : needed;
+}
+
 // Pages of the shadow: this many entries each, wherever the units they stand for lie.
 constexpr unsigned kPageEntriesBits = 19;
 constexpr uint64_t kPageBytes = uint64_t{8} << kPageEntriesBits;
@@ -237,11 +245,17 @@ constexpr uint32_t kHints = 256;
 // ones of it have made; a site of another family makes way for one that is needed. All counts are zero when a
 // launch begins.
 #ifndef CUVEIN_SITES
-#define CUVEIN_SITES 2048
+#define CUVEIN_SITES 4096
 #endif
 constexpr uint32_t kSites = CUVEIN_SITES;
 constexpr uint32_t kFamilies = 2048;
 constexpr uint32_t kBeingMade = kFamilies;  // instead of a family
+// The site of an instruction with that number, for global memory; for shared memory it lies half a table on,
+// so that an instruction that accesses both, as copies do, has two. So the code of a family lies in one
+// piece, which its number moves.
+constexpr uint32_t moved_site(uint32_t instruction, uint32_t family) {
+  return (instruction + family * (kSites > kFamilies ? kSites / kFamilies : 1)) % kSites;
+}
 // Of a multiprocessor: whether the running launch has warps there, which drop what is in its cache when they
 // come. So no copy of what earlier launches had at a site is taken for what a later one has.
 struct alignas(128) Stamp {
@@ -279,7 +293,7 @@ static_assert(kNodesOffset + kSites * sizeof(uint64_t) <= kWaysOffset);
 // What has no outcome of all lanes alike is counted apart, what the access did as a whole and the edges of
 // its lanes: at ways that all sites share. A key has one of a few ways side by side. Like sites they stay,
 // and make way for those of other families.
-//   tag 21 at 40 | what is counted of the edge 2 at 38 | site 11 at 26 | is facts 1 at 25 | edge key, or
+//   tag 21 at 40 | what is counted of the edge 2 at 38 | site 12 at 26 | is facts 1 at 25 | edge key, or
 //   facts as in the key of a node
 constexpr unsigned kWaysBits = CUVEIN_WAYS_BITS;
 constexpr uint32_t kWays = 1u << kWaysBits;

@@ -154,7 +154,7 @@ const GpuEngine::Span& GpuEngine::span(const Launch& launch) {
   const CubinFunction* self = nullptr;
   for (const CubinFunction& function : code.cubin.functions)
     if (function.symbol == entry.kernel->mangled) self = &function;
-  Span span{launch.entry, 0, 0, {}, code.cubin.stack_of(entry.kernel->mangled)};
+  Span span{launch.entry, 0, 0, 0, {}, code.cubin.stack_of(entry.kernel->mangled)};
   int64_t low = 0, high = 0;
   const auto include = [&](const CubinFunction& function, int64_t start) {
     low = std::min(low, start);
@@ -173,7 +173,9 @@ const GpuEngine::Span& GpuEngine::span(const Launch& launch) {
       include(function, static_cast<int64_t>(pc - entry.pc));
   }
   span.base = low;
-  span.bits = self == nullptr ? 64 : bits_for(static_cast<uint64_t>(high - low + 15) / 16);
+  const uint64_t instructions = static_cast<uint64_t>(high - low + 15) / 16;
+  span.bits = self == nullptr ? 64 : bits_for(instructions);
+  span.instructions = static_cast<uint32_t>(std::min<uint64_t>(instructions, ~uint32_t{0}));
   return spans_.emplace(launch.entry.get(), span).first->second;
 }
 
@@ -311,13 +313,14 @@ uint32_t GpuEngine::provide_family(const Launch& launch, uint64_t range_version,
   const Span& code = span(launch);
   Family family;
   family.entry = launch.entry.get();
-  family.block_bits = block_bits(launch);
+  family.block_bits =
+      gpu::block_bits_of(block_bits(launch), code.bits, !code.facts.warp_syncs && !code.facts.copies);
   for (int i = 0; i < 3; ++i) family.cluster[i] = launch.cluster[i];
   family.dynamic_shared = launch.dynamic_shared;
   family.range_version = range_version;
   family.orders = orders;
   const uint64_t first = launch.entry->pc + static_cast<uint64_t>(code.base);
-  return families_.number(family, static_cast<uint32_t>(first >> 4), 1u << code.bits);
+  return families_.number(family, static_cast<uint32_t>(first >> 4), code.instructions);
 }
 
 // Number of the list of ranges in pinned memory; -1: all are in use.

@@ -85,6 +85,7 @@ class GpuEngine {
     std::shared_ptr<const Entry> entry;
     int64_t base;  // from the kernel's entry
     unsigned bits;
+    uint32_t instructions;
     CodeFacts facts;
     uint32_t stack;  // bytes of local memory a thread
   };

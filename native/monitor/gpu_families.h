@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <tuple>
+#include <vector>
 
 #include "model/gpu_engine.h"
 
@@ -33,7 +34,7 @@ class Families {
  public:
   // The number of the family, from 1; 0 when there are no more. The code lies at `first`, counted in
   // instructions as all addresses are, and has so many: new families get numbers by which their sites lie
-  // where few others' do.
+  // where few others' do, least of all those of families that have had launches last.
   uint32_t number(const Family& family, uint32_t first, uint32_t instructions);
 
   // Whether so many more might be too many.
@@ -41,16 +42,20 @@ class Families {
   void clear() { *this = Families(); }
 
  private:
-  // A number's upper bits move the sites of its code by parts of the table; its lower ones tell those apart
-  // that have these in common.
-  static constexpr uint32_t kPartBits = 6;
-  static constexpr uint32_t kPartSites = 1 << kPartBits;
-  static constexpr uint32_t kParts = gpu::kSites / kPartSites;
-  static_assert(kParts * kPartSites == gpu::kFamilies);
+  struct Place {
+    uint32_t number;
+    uint32_t first, count;  // sites of the code in global memory; those in shared memory lie half a table on
+  };
+  static constexpr size_t kRecent = 16;
+  void use(const Place* place);
+  // Adds to what each site of the code is wanted for.
+  template <typename Number>
+  static void add(const Place& place, Number more, std::vector<Number>* wanted);
 
-  std::map<Family, uint32_t> numbers_;
-  uint32_t given_[kParts] = {};  // numbers with these upper bits
-  uint32_t users_[kParts] = {};  // families with code in this part of the table
+  std::map<Family, Place> places_;                                     // whose elements stay where they are
+  const Place* recent_[kRecent] = {};                                  // the last comes first
+  std::vector<uint32_t> users_ = std::vector<uint32_t>(gpu::kSites);   // families with code there
+  std::vector<uint8_t> given_ = std::vector<uint8_t>(gpu::kFamilies);  // numbers
 };
 
 }  // namespace cuvein

@@ -23,7 +23,7 @@ CUVEIN_SLOW void count_barrier(Group group, uint32_t pc, BarrierKind kind, uint3
 // lanes; false: nothing has been done.
 CUVEIN_FAST bool arrive_known(uint64_t data, uint32_t where) {
   if (!is_resident(data, ~0u)) return false;
-  const uint64_t site = known_address(data, where);
+  const uint64_t site = known_address<Space::kGlobal>(data, where);
   uint32_t above, most;  // where in entries barriers are counted, and how far
   {
     const Quad head = quad<kSitesOffset>(site);

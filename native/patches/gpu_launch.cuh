@@ -99,7 +99,8 @@ CUVEIN_FAST void describe(const Group& group, uint32_t place, const Parameters& 
     state.cluster_bits = bits_for(cluster);
     numbers = state.blocks / cluster << state.cluster_bits;
   }
-  state.block_shift = kGenerationShift - bits_for(numbers);
+  const bool spares = given.synchronises < 2 && given.copies == 0;
+  state.block_shift = kGenerationShift - block_bits_of(bits_for(numbers), pc_bits, spares);
   state.clock_shift = kInstructionShift + pc_bits;
   uint32_t clock_bits = 0;
   state.copies = given.copies;

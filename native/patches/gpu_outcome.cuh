@@ -13,8 +13,14 @@ CUVEIN_FAST uint32_t family_of(uint64_t data) { return static_cast<uint32_t>(dat
 CUVEIN_FAST uint32_t family_of_tag(uint32_t tag) { return tag & ((1u << kExtentShift) - 1); }
 
 // Which site of the table belongs to an instruction.
+template <Space kSpace>
+CUVEIN_FAST uint32_t site_of_instruction(uint32_t instruction, uint32_t family) {
+  return moved_site(instruction + (kSpace == Space::kShared ? kSites / 2 : 0), family);
+}
 CUVEIN_FAST uint32_t site_of(uint32_t where, uint32_t family) {
-  return (where >> 4 ^ where << 9 ^ family) % kSites;
+  return (where & 3) == static_cast<uint32_t>(Space::kShared)
+             ? site_of_instruction<Space::kShared>(where >> 4, family)
+             : site_of_instruction<Space::kGlobal>(where >> 4, family);
 }
 template <typename T>
 CUVEIN_FAST T* at_base(uint64_t base, uint64_t offset, uint32_t number) {

@@ -15,8 +15,13 @@ enum class Left : uint32_t { kAll, kScattered, kCounts, kNothing };
 // put on the stack costs more than all that is computed. So what is loaded is looked at at once, and loaded
 // or computed again rather than kept, and branches stand where the compiler is not to be ahead of itself.
 
+template <Space kSpace>
 CUVEIN_FAST uint64_t known_address(uint64_t data, uint32_t where) {
-  return site_address(data, site_of(where, family_of(data)));
+  uint32_t site =
+      site_of_instruction<kSpace>(where >> 4, family_of(data)) * static_cast<uint32_t>(sizeof(Site));
+  // Else the compiler puts one value more on the stack; of shared memory it does so with this.
+  if (kSpace == Space::kGlobal) again(&site);
+  return base_of(data) + site;
 }
 
 // Whether this warp's resident is remembered.
@@ -213,7 +218,7 @@ CUVEIN_FAST bool find_site(uint64_t* handle, uint32_t lanes, uint32_t where, uin
   *page = 0;
   if ((data & (kGpuCandidate | kReplay)) != kGpuCandidate) return false;
   if (kSpace == Space::kShared && !is_resident(data, active)) return false;
-  const uint64_t site = known_address(data, where);
+  const uint64_t site = known_address<kSpace>(data, where);
   if (!together(active, is_site<kSpace>(data, site, where, static_cast<uint32_t>(address), shifts)))
     return false;
   if (kSpace == Space::kGlobal) {
@@ -227,12 +232,12 @@ CUVEIN_FAST bool find_site(uint64_t* handle, uint32_t lanes, uint32_t where, uin
   }
   if (kSpace == Space::kGlobal) {
     again(&where);
-    if (!together(active, is_in_window(data, known_address(data, where), address, *shifts, page)))
+    if (!together(active, is_in_window(data, known_address<kSpace>(data, where), address, *shifts, page)))
       return false;
   }
   // Computed again, which costs less than to keep it.
   if (kSpace == Space::kGlobal) again(&data), again(&where);
-  *handle = known_address(data, where);
+  *handle = known_address<kSpace>(data, where);
   return true;
 }
 

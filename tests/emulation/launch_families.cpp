@@ -35,15 +35,23 @@ int main() {
     return fail("there are more numbers than sites tell apart");
   families.clear();
 
-  // Eight kernels of 100 instructions at three places fit the table side by side.
-  std::vector<uint32_t> users(gpu::kSites);
-  for (uint64_t i = 0; i < 8; ++i) {
-    const uint32_t first = static_cast<uint32_t>(64 * (i % 3)),
-                   number = families.number(family_of(i), first, 100);
-    for (uint32_t at = first; at < first + 100; ++at) ++users[(at ^ number) % gpu::kSites];
+  // Three kernels of 300 instructions and one of 600, wherever they lie, fit the table side by side; so do
+  // they after many others that ran before.
+  const uint32_t sizes[] = {300, 600, 300, 300};
+  for (uint64_t round = 0; round < 20; ++round) {
+    std::vector<uint32_t> users(gpu::kSites);
+    for (uint64_t i = 0; i < 4; ++i) {
+      const uint32_t first = static_cast<uint32_t>(333 * i), size = sizes[i] * gpu::kSites / 4096;
+      const uint32_t number = families.number(family_of(round * 4 + i), first, size);
+      for (uint32_t at = first; at < first + size; ++at) {
+        ++users[gpu::moved_site(at, number)];
+        ++users[gpu::moved_site(at + gpu::kSites / 2, number)];
+      }
+    }
+    for (uint32_t i = 0; i < 16; ++i) families.number(family_of(round * 4 + 3 - i % 4), 0, 1);
+    for (const uint32_t count : users)
+      if (count > 1) return fail("sites lie at one place although there is room");
   }
-  for (const uint32_t count : users)
-    if (count > 1) return fail("sites lie at one place although there is room");
   std::puts("families are told apart");
   return 0;
 }

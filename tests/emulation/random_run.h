@@ -14,6 +14,8 @@
 namespace cuvein {
 namespace comparison {
 
+constexpr unsigned kInstructionBits = 9;
+
 class Run {
  public:
   // `grid` is that of a kernel in a graph; 0: it is none.
@@ -35,7 +37,7 @@ class Run {
     given.generation = device->generation;
     if (given.generation == 1 && device->begun++ != 0) device->clear();
     given.cleared = device->cleared;
-    given.pc_bits = 9;
+    given.pc_bits = kInstructionBits;
     given.global_shift = static_cast<uint8_t>(settings.global_shift);
     given.shared_shift = static_cast<uint8_t>(settings.shared_shift);
     given.synchronises = static_cast<uint8_t>(settings.synchronises);
@@ -166,8 +168,10 @@ class Run {
   uint32_t family_of_launch(uint64_t range_version) const {
     const uint32_t cluster = settings_.cluster[0] * settings_.cluster[1] * settings_.cluster[2];
     const uint64_t blocks = (settings_.blocks / cluster) << gpu::bits_for(cluster);
-    const std::vector<uint64_t> common = {settings_.code,       gpu::bits_for(blocks), settings_.cluster[0],
-                                          settings_.cluster[1], settings_.cluster[2],  settings_.shared,
+    const bool spares = settings_.synchronises < 2 && !settings_.copies;
+    const unsigned block_bits = gpu::block_bits_of(gpu::bits_for(blocks), kInstructionBits, spares);
+    const std::vector<uint64_t> common = {settings_.code,       block_bits,           settings_.cluster[0],
+                                          settings_.cluster[1], settings_.cluster[2], settings_.shared,
                                           range_version,        settings_.orders};
     const auto next = static_cast<uint32_t>(device_->families.size() * 37 % (gpu::kFamilies - 1) + 1);
     return device_->families.emplace(common, next).first->second;
