@@ -19,15 +19,17 @@ CUVEIN_SLOW void count_barrier(Group group, uint32_t pc, BarrierKind kind, uint3
   __syncwarp(group.active);
 }
 
-// A whole warp arrives at a barrier of its block and waits, about which everything is known. The same for all
-// lanes; false: nothing has been done.
+// All lanes that a warp has arrive at a barrier of its block and wait, about which everything is known. The
+// same for all lanes; false: nothing has been done.
+template <bool kWhole>
 CUVEIN_FAST bool arrive_known(uint64_t data, uint32_t where) {
-  if (!is_resident(data, ~0u)) return false;
+  const uint32_t active = kWhole ? ~0u : existing_lanes();
+  if (!is_resident(data, active)) return false;
   const uint64_t site = known_address<Space::kGlobal>(data, where);
   uint32_t above, most;  // where in entries barriers are counted, and how far
   {
     const Quad head = quad<kSitesOffset>(site);
-    if (!together(~0u, (head.x == where) & (head.z == family_of(data)))) return false;
+    if (!together(active, (head.x == where) & (head.z == family_of(data)))) return false;
     const uint32_t event_bits = head.y >> 12 & 31;
     above = kInstructionShift + (head.y >> 17 & 31) + event_bits;
     most = (1u << ((head.y >> 22 & 31) - event_bits)) - 1;
@@ -35,7 +37,7 @@ CUVEIN_FAST bool arrive_known(uint64_t data, uint32_t where) {
   const Pair own = pair<kResidentsOffset>(resident_address(data));
   const uint64_t counted = wide(own.x, own.y) >> above;
   const uint32_t barriers = static_cast<uint32_t>(counted) & most;
-  if (!together(~0u, barriers + 1 < most)) return false;
+  if (!together(active, barriers + 1 < most)) return false;
   if (lane_of_warp() == 0) {
     // No lane is at a barrier or has ended, or not all would be here.
     Resident* resident = resident_at(data);
@@ -74,22 +76,26 @@ CUVEIN_SLOW void arrive_slow(Group group, uint32_t pc, uint32_t number, uint32_t
 }
 
 CUVEIN_FAST void arrive(const Group& group, uint32_t pc, uint32_t number, uint32_t threads, bool waits) {
-  const bool usual = group.active == ~0u && (number | threads | !waits) == 0 && !replayed(group);
-  if (!usual || !arrive_known(group.data, pc + kBarrierSite)) arrive_slow(group, pc, number, threads, waits);
+  const bool usual = (number | threads | !waits) == 0 && !replayed(group);
+  if (usual && group.active == ~0u && arrive_known<true>(group.data, pc + kBarrierSite)) return;
+  if (usual && group.active != ~0u && group.active == existing_lanes() &&
+      arrive_known<false>(group.data, pc + kBarrierSite))
+    return;
+  arrive_slow(group, pc, number, threads, waits);
 }
 
 // What a warp that ends has left to do.
 enum class Ending : uint32_t { kNothing, kAll, kBlock, kLaunch };
 
-// A whole warp ends, or lanes of a block of which nothing is kept. The same for all lanes; kAll: nothing has
-// been done.
+// All lanes that a warp has end, or lanes of a block of which nothing is kept. The same for all lanes; kAll:
+// nothing has been done.
 CUVEIN_FAST Ending end_known(uint64_t data, uint32_t active) {
   if ((data & (kGpuCandidate | kReplay)) != kGpuCandidate) return Ending::kAll;
   bool places;
   {
     const State& state = *Group{data, active, 0}.state();
     places = state.blocks_per_multiprocessor != 0;
-    const bool whole = (active == ~0u) & (state.copy_flag == 0);
+    const bool whole = (active == existing_lanes()) & (state.copy_flag == 0);
     if (!together(active, (state.tag == tag_of(data)) & (state.blocks >> 32 == 0) & (whole | !places)))
       return Ending::kAll;
   }
@@ -107,7 +113,7 @@ CUVEIN_FAST Ending end_known(uint64_t data, uint32_t active) {
     if (places) {
       const Group group{data, active, lane_of_warp()};
       Block* block = block_of_warp(group, in_global(resident_at(data)->warp));
-      last = add_in_block(&block->exited, kWarpLanes) + kWarpLanes == group.state()->threads;
+      last = add_in_block(&block->exited, __popc(active)) + __popc(active) == group.state()->threads;
     } else {
       last = end_without_place(data, __popc(active));
     }

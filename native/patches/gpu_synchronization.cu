@@ -66,9 +66,14 @@ CUVEIN_PATCH cuvein_barrier(void* userdata, uint64_t pc, uint32_t index, uint32_
   const bool candidate = (data & (cuvein::kGpuCandidate | cuvein::kReplay)) == cuvein::kGpuCandidate;
   const uint32_t unusual = index | threads | (~flags & SANITIZER_BARRIER_FLAG_IS_SYNCHRONIZING);
   if (cuvein::gpu::together(~0u, candidate & (unusual == 0))) {
-    if (cuvein::gpu::arrive_known(data, static_cast<uint32_t>(pc) + cuvein::gpu::kBarrierSite))
+    if (cuvein::gpu::arrive_known<true>(data, static_cast<uint32_t>(pc) + cuvein::gpu::kBarrierSite))
       return SANITIZER_PATCH_SUCCESS;
     // Known, so that nothing is kept.
+    index = threads = 0;
+    flags = SANITIZER_BARRIER_FLAG_IS_SYNCHRONIZING;
+  } else if (cuvein::gpu::together(cuvein::gpu::existing_lanes(), candidate & (unusual == 0))) {
+    if (cuvein::gpu::arrive_known<false>(data, static_cast<uint32_t>(pc) + cuvein::gpu::kBarrierSite))
+      return SANITIZER_PATCH_SUCCESS;
     index = threads = 0;
     flags = SANITIZER_BARRIER_FLAG_IS_SYNCHRONIZING;
   }
