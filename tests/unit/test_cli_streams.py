@@ -61,6 +61,9 @@ def cuvein(words: str, folder: Path, **variables: str) -> subprocess.CompletedPr
         ("schema | true", 141, None),
         ("doctor > /dev/full", 124, "no space left"),
         ("doctor | true", 141, None),
+        ("--help | true", 141, None),
+        ("run --help | true", 141, None),
+        ("--version | true", 141, None),
     ],
 )
 def test_output_that_cannot_be_written_is_told(

@@ -78,6 +78,12 @@ def main(loaded: Callable[[], None] = lambda: None) -> None:
     def run() -> None:
         command = get_command(build(needed))
         loaded()
-        command()
+        try:
+            command()
+        except SystemExit as end:
+            # Click ends with 1, which is what `check` says of a finding, where the reader of a help has gone.
+            if isinstance(end.__context__, BrokenPipeError):
+                raise end.__context__ from None
+            raise
 
     ending.guard(run)
