@@ -281,6 +281,30 @@ def test_journal_without_process_is_said_to_be_left_out(
         assert (folder / "journal").exists()
 
 
+def test_folder_that_cannot_be_read_is_said_to_be_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    open_folder, closed = tmp_path / "process-4194304", tmp_path / "process-4194305"
+    for folder in (open_folder, closed):
+        folder.mkdir()
+        (folder / "launch-000001.json").write_text("{}")
+    scandir = os.scandir
+
+    def refuse(path: str | Path) -> object:
+        # Permissions do not stop whoever runs the tests as root.
+        if Path(path) == closed:
+            raise PermissionError(errno.EACCES, "Not permitted", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    found = find_profiles([tmp_path])
+    assert open_folder / "launch-000001.json" in found.profiles
+    assert found.some_left_out
+    assert capsys.readouterr().err == (
+        f"cuvein: warning: {closed} cannot be read: not permitted; profiles in it are left out.\n"
+    )
+
+
 def test_another_file_of_that_name_is_none_of_ours(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,7 +13,7 @@ import typer
 from cuvein.cli import messages, output
 from cuvein.collect import journal, outcome
 from cuvein.collect.errors import CuveinError, Status
-from cuvein.profile.errors import ProfileReadError, ProfileWriteError
+from cuvein.profile.errors import ProfileReadError, ProfileWriteError, reason
 from cuvein.profile.reading import PROCESS_FILE, find, read_process
 
 __all__ = ["Found", "Paths", "find_profiles", "profiles_at"]
@@ -30,7 +30,7 @@ Paths = Annotated[
 
 @dataclass(frozen=True)
 class Found:
-    """Launch profiles, and whether there are launches that were counted and have none."""
+    """Launch profiles, and whether some that were counted are, or may be, left out."""
 
     profiles: list[Path]
     some_left_out: bool
@@ -49,7 +49,11 @@ def find_profiles(paths: list[Path]) -> Found:
     files: dict[str, Path] = {}
     some_left_out = False
     for path in paths:
-        for file in sorted(path.rglob(journal.FILE)) if path.is_dir() else ():
+        journals, closed = _walk(path)
+        for error in closed:
+            messages.warn(f"{error.filename} cannot be read: {reason(error)}; profiles in it are left out.")
+        some_left_out |= bool(closed)
+        for file in journals:
             some_left_out |= not _recover(file.parent)
         for profile in _find(path):
             files.setdefault(os.path.realpath(profile), profile)
@@ -59,6 +63,16 @@ def find_profiles(paths: list[Path]) -> Found:
 def profiles_at(paths: list[Path]) -> list[Path]:
     """Return the launch profiles that `find_profiles` finds; errors as there."""
     return find_profiles(paths).profiles
+
+
+def _walk(path: Path) -> tuple[list[Path], list[OSError]]:
+    """Return the journals in a folder and below, and why folders there cannot be read."""
+    journals: list[Path] = []
+    closed: list[OSError] = []
+    for folder, _, files in os.walk(path, onerror=closed.append) if path.is_dir() else ():
+        if journal.FILE in files:
+            journals.append(Path(folder, journal.FILE))
+    return sorted(journals), closed
 
 
 def _find(path: Path) -> list[Path]:
