@@ -68,6 +68,17 @@ def test_launches_left_in_a_journal_do_not_pass(tmp_path, run):
     assert run("check", folder, "--fail-on", "never")[0] == 0
 
 
+def test_a_comparison_without_launches_left_in_a_journal_is_incomplete(tmp_path, run):
+    folder = write(tmp_path, kernel())
+    assert run("diff", folder, folder)[0] == 0
+    process = folder / "process-1"
+    process.mkdir(exist_ok=True)
+    write_process(SUMMARY, process / "process.json")
+    (process / "journal").write_bytes(struct.pack("<16sII", b"cuvein journal 1", 0, 0))
+    for sides in ((folder, folder / "launch-000001.json"), (folder / "launch-000001.json", folder)):
+        assert run("diff", *sides)[0] == 121
+
+
 def test_profiles_without_accesses_mean_nothing_was_profiled(tmp_path, run):
     status, _, err = run("check", write(tmp_path, Maker("idle()")))
     assert status == 120

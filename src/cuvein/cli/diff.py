@@ -10,7 +10,7 @@ import typer
 
 from cuvein.cli import messages, output
 from cuvein.cli.check import rules_of
-from cuvein.cli.paths import profiles_at
+from cuvein.cli.paths import Found, find_profiles
 from cuvein.collect.errors import CuveinError, Status
 from cuvein.findings.comparison import Comparison, Run, compare, read_run
 from cuvein.findings.locating import LinesBeside
@@ -48,10 +48,11 @@ def diff(
 
     Kernels are matched by name, instructions by source line where known, else by structure; amounts are for
     one launch. Exit statuses: 0; 2 wrong usage; 120 no profiles, or no kernel in common; 121 a profile is
-    incomplete; 123 an input cannot be read; 124 the output cannot be written.
+    incomplete, or launches were left out; 123 an input cannot be read; 124 the output cannot be written.
     """
     thresholds = rules_of(None, None, threshold).thresholds
-    comparison = compare(_run(before, thresholds), _run(after, thresholds))
+    sides = [find_profiles([path]) for path in (before, after)]
+    comparison = compare(_run(before, sides[0], thresholds), _run(after, sides[1], thresholds))
     if not comparison.kernels:
         ones = output.listed([kernel.name for kernel in comparison.before.kernels])
         others = output.listed([kernel.name for kernel in comparison.after.kernels])
@@ -66,15 +67,15 @@ def diff(
         output.write_file(output_file, text)
     else:
         output.send(text)
-    raise typer.Exit(_status(comparison))
+    raise typer.Exit(_status(comparison, any(side.some_left_out for side in sides)))
 
 
-def _run(path: Path, thresholds: Thresholds) -> Run:
-    return read_run(profiles_at([path]), thresholds, LinesBeside([path]))
+def _run(path: Path, found: Found, thresholds: Thresholds) -> Run:
+    return read_run(found.profiles, thresholds, LinesBeside([path]))
 
 
-def _status(comparison: Comparison) -> int:
+def _status(comparison: Comparison, some_left_out: bool) -> int:
     incomplete = [*comparison.before.report.incomplete, *comparison.after.report.incomplete]
     for sentence in incomplete:
         messages.warn(f"incomplete: {sentence}")
-    return int(Status.INCOMPLETE if incomplete else Status.OK)
+    return int(Status.INCOMPLETE if incomplete or some_left_out else Status.OK)
