@@ -58,6 +58,18 @@ def test_recording_is_replayed_reported_and_left_in_the_folder(tmp_path: Path, r
         assert len(list((tmp_path / "out" / "profiles").rglob("launch-*.json"))) == 1
 
 
+@pytest.mark.parametrize("name", ["report.txt", "softmax.cvt", "softmax", "profiles/process-1/process.json"])
+def test_what_is_not_of_a_demo_is_not_replaced(tmp_path: Path, recording: Path, name: str) -> None:
+    file = tmp_path / "out" / name
+    file.parent.mkdir(parents=True)
+    file.write_text("mine")
+    done = demo(tmp_path / "out", recording)
+    assert (done.returncode, done.stdout) == (124, "")
+    assert "is there already and not of a demo" in done.stderr
+    assert [path for path in (tmp_path / "out").rglob("*") if path.is_file()] == [file]
+    assert file.read_text() == "mine"
+
+
 def test_missing_recording_is_a_sentence_and_leaves_nothing(tmp_path: Path, recording: Path) -> None:
     recording.unlink()
     done = demo(tmp_path / "out", recording)

@@ -36,6 +36,8 @@ def demo(
     """Profile a softmax kernel, or replay its recording where there is no GPU, and print the report."""
     profiles = output / "profiles"
     trace = output / "softmax.cvt"
+    report_file = output / "report.txt"
+    _check(profiles, trace, report_file, output / example.NAME)
     why_not = example.obstacle()
     if why_not is None:
         folders.make(profiles, replace=True)
@@ -48,11 +50,26 @@ def demo(
     if status is Status.OK or any(profiles.glob("process-*/launch-*.json")):
         text = report.make([profiles], report.Format.TEXT, top=10).render(read_all(profiles))
         plain = report.plain(profiles).render(read_all(profiles))
-        write_file(output / "report.txt", plain)
+        write_file(report_file, plain)
         send(text)
         messages.say(f"trace, profiles and report.txt are in {output}")
         messages.say(f"what to change: cuvein report --by finding {shlex.quote(str(profiles))}")
     raise typer.Exit(int(status))
+
+
+def _check(profiles: Path, *files: Path) -> None:
+    """See that what would be replaced is an earlier demo's: that has made the folder and then its trace."""
+    try:
+        there = [file for file in files if file.exists()]
+        some = profiles.exists() and (not profiles.is_dir() or any(profiles.iterdir()))
+        earlier = profiles.is_dir() and (not some or files[0].is_file())
+    except OSError as error:
+        raise ProfileWriteError(f"{profiles.parent} cannot be written: {reason(error)}") from None
+    if not earlier and (some or there):
+        raise CuveinError(
+            Status.UNWRITABLE_OUTPUT,
+            f"{profiles if some else there[0]} is there already and not of a demo; choose another --output",
+        )
 
 
 def _live(profiles: Path, trace: Path) -> Status:

@@ -10,7 +10,7 @@ from cuvein.collect import installation
 from cuvein.collect.doctor import probe
 from cuvein.collect.errors import CuveinError, Status
 
-__all__ = ["ARGUMENTS", "build", "obstacle", "recording"]
+__all__ = ["ARGUMENTS", "NAME", "build", "obstacle", "recording"]
 
 NAME = "softmax"
 ARGUMENTS = ("64", "1024")
