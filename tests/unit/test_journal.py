@@ -146,7 +146,12 @@ def packed(*profiles: bytes) -> bytes:
 
 
 def test_profile_of_which_parts_are_missing_gets_no_file(tmp_path: Path) -> None:
-    for damaged in (bytes(300), b'{"format": "cuvein launch', b'{"format": "' + bytes(50) + b'"}'):
+    for damaged in (
+        bytes(300),
+        b'{"format": "cuvein launch',
+        b'{"format": "' + bytes(50) + b'"}',
+        b'{"a": "\xff"}',
+    ):
         (tmp_path / "journal").write_bytes(packed(damaged, b"{}"))
         written, left = journal.empty(tmp_path)
         assert written == 1

@@ -128,8 +128,9 @@ def _whole(profile: bytes) -> bytes | None:
     When a machine loses power, pages of the journal may not be on its disk.
     """
     try:
-        msgspec.json.decode(profile, type=msgspec.Raw)
-    except (msgspec.DecodeError, RecursionError):
+        # What it passes over it does not look at, and a reader refuses text that is not UTF-8.
+        msgspec.json.decode(profile.decode(), type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return profile
 
