@@ -123,8 +123,7 @@ def check(
         raise CuveinError(
             Status.UNREADABLE_INPUT,
             f"{baseline} names kernels that were not profiled: {output.listed(unknown)}; profile them, or "
-            f"write the "
-            "baseline anew with --write-baseline.",
+            "write the baseline anew with --write-baseline.",
         )
     if ncu is not None:
         rank_by_time(report, ncu)
