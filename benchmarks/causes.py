@@ -49,12 +49,12 @@ OVERHEAD: dict[str, str] = {
     "0.1 s at e581643 (`launch-host.json`)",
     "rodinia/gaussian": "2,046 launches, each waited for: kernels, and counts that leave the GPU; the host's "
     "part was 0.05 s at e581643 (`launch-host.json`)",
-    "xsbench/XSBench": "one kernel makes nearly all of its accesses, by lanes anywhere: 8 ns each; not "
-    "broken down",
+    "xsbench/XSBench": "one kernel makes nearly all of its accesses, most by parts of warps: 8 ns each at "
+    "20d7355, 2.2 s; 1.9 where they are not counted, 1.0 where they are not exchanged either "
+    "(`program-kernels.json`)",
     "llm.c/train_gpt2_fp32": "864 M accesses in 2,666 launches: cuBLAS's kernels, which the backward "
     "products and attention call, take 17 to 18 times as long as with empty callbacks, llm.c's own 1.3 to "
-    "3.3 times (`llm-parts.json`): they copy asynchronously, and the first read of each word that a copy "
-    "left takes 6 to 8 loads that wait for one another. At deb6ada it took 16.4 s",
+    "3.3 times (`llm-parts.json`, 20d7355): they copy asynchronously. At deb6ada it took 16.4 s",
 }
 
 
