@@ -150,7 +150,7 @@ def measure(options: argparse.Namespace) -> Raw:
             except (FidelityError, ProfileError) as problem:
                 give_up(subject, problem)
                 continue
-            command = " ".join([Path(subject.command[0]).name, *subject.command[1:]])
+            command = subjects.shown(subject.command)
             raw["programs"].append(
                 {"name": subject.name, "command": command, "cuvein": seen, "ncu": launches}
             )

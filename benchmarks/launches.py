@@ -282,7 +282,7 @@ def main() -> int:
             ways = compare(command, folder, comparison.ways, repetitions=repetitions, limit=options.limit)
             document[comparison.name] = {
                 "what": comparison.what,
-                "command": " ".join([Path(command[0]).name, *command[1:]]).replace(str(file), "FILE"),
+                "command": subjects.shown(command).replace(str(file), "FILE"),
                 "ways": ways,
             }
             print(comparison.name, json.dumps(ways), flush=True)

@@ -237,7 +237,7 @@ def measure(
                 seen[way] = what
     return {
         "name": subject.name,
-        "command": " ".join([Path(subject.command[0]).name, *subject.command[1:]]),
+        "command": subjects.shown(subject.command),
         "seconds": seconds,
         "ratio": ratios(seconds),
         "failures": failures,

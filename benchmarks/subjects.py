@@ -63,6 +63,11 @@ class Subject:
         return self.name.split("/")[0]
 
 
+def shown(command: list[str]) -> str:
+    """Write a command as results name it: without the folders of the machine that it ran on."""
+    return " ".join([Path(command[0]).name, *command[1:]]).replace(f"{ROOT}/", "")
+
+
 def find(
     groups: list[str], size: Size, *, sources: Path | None, output: Path
 ) -> tuple[list[Subject], list[Exception]]:

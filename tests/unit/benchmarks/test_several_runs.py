@@ -84,6 +84,11 @@ def result(commit: str, failed: list[str], **rows: dict[str, list[float]]) -> di
     }
 
 
+def test_results_name_commands_without_folders_of_the_machine() -> None:
+    command = ["/usr/bin/python3", str(subjects.OPERATORS), "--size", "small"]
+    assert subjects.shown(command) == "python3 benchmarks/operators.py --size small"
+
+
 def test_times_of_one_commit_are_put_together_and_others_named() -> None:
     late = [
         result("new", ["b: not begun"], a={"plain": [1.0], "gpu": [3.0]}),
