@@ -42,11 +42,11 @@ CUVEIN_FAST void write_record(const Group& group, uint64_t position, uint32_t ki
                               uint64_t count, uint64_t outcome = 0) {
   uint8_t* ring = group.channel()->ring;
   const uint64_t mask = group.channel()->mask;
-  write_ring(ring + (position & mask), sizeof(RecordHeader) / kRecordUnit | kind << 8, 0, group.active, 0);
-  write_ring(ring + ((position + 16) & mask), static_cast<uint32_t>(outcome),
-             static_cast<uint32_t>(outcome >> 32), group.slot(), grid_of_launch());
-  write_ring(ring + ((position + 32) & mask), static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32),
-             static_cast<uint32_t>(count), static_cast<uint32_t>(count >> 32));
+  publish_quad(ring + (position & mask), sizeof(RecordHeader) / kRecordUnit | kind << 8, 0, group.active, 0);
+  publish_quad(ring + ((position + 16) & mask), static_cast<uint32_t>(outcome),
+               static_cast<uint32_t>(outcome >> 32), group.slot(), grid_of_launch());
+  publish_quad(ring + ((position + 32) & mask), static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32),
+               static_cast<uint32_t>(count), static_cast<uint32_t>(count >> 32));
 }
 
 // One lane's.

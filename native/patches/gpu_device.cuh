@@ -270,10 +270,6 @@ CUVEIN_FAST void publish_quad(void* at, uint32_t x, uint32_t y, uint32_t z, uint
   asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(x), "r"(y), "r"(z), "r"(w)
                : "memory");
 }
-CUVEIN_FAST void write_ring(uint8_t* at, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
-  asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(x), "r"(y), "r"(z), "r"(w)
-               : "memory");
-}
 
 }  // namespace gpu
 }  // namespace cuvein

@@ -59,15 +59,6 @@ CUVEIN_FAST unsigned long long* global_entry(const Group& group, uint64_t addres
   return in_global<unsigned long long>(page << kPageShift) + in_page;
 }
 
-// The same for a page that is there.
-CUVEIN_FAST unsigned long long* known_entry(uint64_t data, uint64_t address, uint32_t unit_shift) {
-  const uint64_t key = directory_key(address, unit_shift);
-  const unsigned long long found = at_base<unsigned long long>(
-      base_of(data), kDirectoryOffset, 0)[mix_page(key) & ((1u << kDirectoryBits) - 1)];
-  return in_global<unsigned long long>((found & kPageNumberMask) << kPageShift) +
-         (static_cast<uint32_t>(address >> unit_shift) & ((1u << kPageEntriesBits) - 1));
-}
-
 // Edge key of a unit, from what was there and what is put there.
 template <typename Shape>
 CUVEIN_FAST uint32_t compare(const Shape& state, uint64_t before, uint64_t now) {

@@ -7,23 +7,6 @@
 namespace cuvein {
 namespace gpu {
 
-// What stands in entries of a launch without clusters, for comparing.
-struct Shape {
-  static constexpr uint32_t cluster_bits = 0;
-  uint32_t pc_limit, block_shift, clock_shift, clock_mask, event_bits;
-};
-
-CUVEIN_FAST Shape shape_of(uint32_t shifts) {
-  Shape shape;
-  const uint32_t pc_bits = shifts >> 17 & 31;
-  shape.pc_limit = 1u << pc_bits;
-  shape.block_shift = shifts >> 6 & 63;
-  shape.event_bits = shifts >> 12 & 31;
-  shape.clock_shift = kInstructionShift + pc_bits;
-  shape.clock_mask = (1u << (shifts >> 22 & 31)) - 1;
-  return shape;
-}
-
 // A shared access finds in the tag, too, whether it is within its block's memory.
 CUVEIN_FAST uint32_t tag_of_site(const Group& group, Space space, uint32_t extent) {
   const uint32_t more = space == Space::kShared           ? extent >> kSharedExtent << kExtentShift

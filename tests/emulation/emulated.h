@@ -313,9 +313,6 @@ inline void publish_quad(void* at, uint32_t x, uint32_t y, uint32_t z, uint32_t 
   words[2] = z;
   words[3] = w;
 }
-inline void write_ring(uint8_t* at, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
-  publish_quad(at, x, y, z, w);
-}
 
 }  // namespace gpu
 }  // namespace cuvein
