@@ -10,15 +10,10 @@ engine: the first also maps the shadow memory and is given apart, of the others 
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
-import platform
-import re
-import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -28,7 +23,7 @@ from command_line import natural, new_file, whole
 from cuvein.native import Engine
 from cuvein.profile import decode
 from cuvein.trace.builder import make_launch, make_process
-from machine import keep
+from machine import describe, keep
 from streams import BASE, WARPS_OF_A_BLOCK, coalesced, scattered, shared
 
 if TYPE_CHECKING:
@@ -79,23 +74,6 @@ def measure(
     }
 
 
-def cpu_model() -> str:
-    """Name of the processor."""
-    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return found[1] if found else platform.processor()
-
-
-def commit() -> str | None:
-    """Return the commit that was built, with a + when files have changed since."""
-    told = subprocess.run(
-        ["git", "describe", "--always", "--abbrev=12", "--dirty=+"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return told.stdout.strip() or None
-
-
 def main() -> None:
     """Run all streams with one worker and, where there are two processors, with two."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -122,11 +100,12 @@ def main() -> None:
             measured = measure(stream, workers, processors[:workers], arguments.repetitions)
             results.append({"stream": name, "working_set_bytes": working_set, **measured})
         del stream
+    machine = describe()
     document = {
         "benchmark": "analyzer",
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "commit": commit(),
-        "cpu": cpu_model(),
+        "date": machine["date"],
+        "commit": machine["commit"],
+        "cpu": machine["cpu"],
         "processors": len(processors),
         "load_average": os.getloadavg()[0],
         "results": results,

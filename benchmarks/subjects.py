@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from programs import Size
 
-__all__ = ["GROUPS", "Subject", "SubjectError", "find", "need_compiler", "python_with_torch"]
+__all__ = ["GROUPS", "Subject", "SubjectError", "find", "need_compiler", "python_with_torch", "shown"]
 
 GROUPS = ("examples", "micro", "rodinia", "xsbench", "llm.c", "polybench", "torch", "triton")
 OPERATORS = Path(__file__).parent / "operators.py"

@@ -109,9 +109,9 @@ def check(
     profiled; 121 no finding, but a profile is incomplete or left out; 123 an input cannot be read, or the
     baseline names kernels that were not profiled; 124 an output cannot be written.
     """
-    if write_baseline and baseline is None:
-        raise typer.BadParameter("--write-baseline needs --baseline FILE.")
-    if write_baseline and baseline is not None:
+    if write_baseline:
+        if baseline is None:
+            raise typer.BadParameter("--write-baseline needs --baseline FILE.")
         _demand_replaceable(baseline)
     chosen = rules_of(rules, fail_on, threshold)
     known = Baseline() if baseline is None or write_baseline else _baseline(baseline)
