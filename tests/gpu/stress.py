@@ -1,10 +1,12 @@
 """Random programs for as long as is asked for: results unchanged, profiles whole, both engines of one mind.
 
     python tests/gpu/stress.py [--minutes N] [--seed N] [--workers N] [--runs N] [--keep FOLDER]
+                                [--output FILE]
 
 Each program runs on the host engine once and on the GPU engine ``--runs`` times, and once more to be killed
 on the way; what that leaves has to be whole, too. Prints one line for each fault, and a summary as JSON; exit
-status 1 when there was a fault. Programs that showed one are kept, with their profiles.
+status 1 when there was a fault. Programs that showed one are kept, with their profiles. ``--output`` writes
+the summary after each program; told to end (SIGTERM), no further program is begun.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ sys.path.insert(0, str(HERE))
 from harness import build, compare, device, random_program, session  # noqa: E402
 
 from cuvein.profile import LaunchProfile, find, read, violations  # noqa: E402
+from cuvein.profile.writing import replace_file  # noqa: E402
 
 
 def invariant_part(profile: LaunchProfile) -> tuple[object, ...]:
@@ -134,19 +137,27 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--runs", type=int, default=3, help="of each program on the GPU engine")
     parser.add_argument("--keep", type=Path, default=ROOT / "build" / "gpu" / "stress")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="the summary, after each program")
     arguments = parser.parse_args()
     gpu = device.find()
     if isinstance(gpu, str):
         print(f"needs a GPU: {gpu}", file=sys.stderr)
         return 2
-    end = time.monotonic() + 60 * arguments.minutes
+    begin = time.monotonic()
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
     counts: Counter[str] = Counter()
     lock = threading.Lock()
     seeds = iter(range(arguments.seed, 1 << 62))
     temporary = Path(tempfile.mkdtemp(prefix="cuvein-stress-"))
 
+    def summary() -> str:
+        minutes = round((time.monotonic() - begin) / 60, 2)
+        head = {"first seed": arguments.seed, "minutes": minutes, "workers": arguments.workers}
+        return json.dumps(head | {"commit": os.environ.get("CUVEIN_COMMIT")} | counts, indent=1)
+
     def work() -> None:
-        while time.monotonic() < end:
+        while not stop.is_set() and time.monotonic() - begin < 60 * arguments.minutes:
             with lock:
                 seed = next(seeds)
             folder = temporary / str(seed)
@@ -161,6 +172,8 @@ def main() -> int:
                 counts["faults"] += len(faults)
                 for fault in faults[:5]:
                     print(f"seed {seed}: {fault}", flush=True)
+                if arguments.output:
+                    replace_file(f"{summary()}\n".encode(), arguments.output)
             if faults:
                 shutil.rmtree(arguments.keep / str(seed), ignore_errors=True)
                 shutil.copytree(folder, arguments.keep / str(seed))
@@ -170,7 +183,7 @@ def main() -> int:
         for done in [pool.submit(work) for _ in range(arguments.workers)]:
             done.result()
     shutil.rmtree(temporary, ignore_errors=True)
-    print(json.dumps({"minutes": arguments.minutes, "first seed": arguments.seed, **counts}, indent=1))
+    print(summary())
     return 1 if counts["faults"] else 0
 
 
