@@ -1,9 +1,9 @@
 // The journal: what is kept and not dropped is there for who reads the file, whole, also when the process is
 // gone; room is used again; the file goes with the journal, unless something is left in it.
 //
-//   journal_keeps FILE        keeps two of four profiles and ends without ceremony
-//   journal_keeps FILE rest   ends the journal while something is in it
-//   journal_keeps FILE many   keeps and drops thousands from several threads; no file is left
+//   journal_keeps FILE PROFILE        keeps two of four profiles, the text PROFILE, and ends without ceremony
+//   journal_keeps FILE PROFILE rest   ends the journal while something is in it
+//   journal_keeps FILE PROFILE many   keeps and drops thousands from several threads; no file is left
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,16 +27,17 @@ int fail(const char* what) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) return 2;
+  if (argc < 3) return 2;
+  const std::string profile = argv[2];
   std::unique_ptr<cuvein::Journal> journal = cuvein::Journal::create(argv[1]);
   if (!journal) return fail("no journal");
   if (cuvein::Journal::create(argv[1])) return fail("a second journal in the same file");
-  if (argc == 2) {
+  if (argc == 3) {
     const int dropped = journal->keep(kProfile, 1, "one");
-    journal->keep(kProfile, 2, std::string(100000, '2'));
+    journal->keep(kProfile, 2, profile + std::string(100000, ' '));
     journal->keep(kProfile, 3, "three");
     journal->drop(dropped);
-    journal->keep(kProfile, 4, "4");
+    journal->keep(kProfile, 4, profile);
     if (journal->keep(kProfile, 5, std::string(size_t{4} << 20, '5')) != -1)
       return fail("more than there is room for");
     journal->drop(2);
@@ -44,8 +45,8 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     _exit(0);
   }
-  if (argv[2] == std::string("rest")) {
-    journal->keep(kProfile, 7, "7");
+  if (argv[3] == std::string("rest")) {
+    journal->keep(kProfile, 7, profile);
     journal->keep(cuvein::Journal::Kind::kCounts, 8, "no counts");
     journal.reset();
     std::puts("done");

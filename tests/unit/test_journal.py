@@ -16,12 +16,15 @@ import pytest
 
 from cuvein.cli.paths import find_profiles, profiles_at
 from cuvein.collect import journal, outcome
+from cuvein.profile import encode
 from cuvein.profile.errors import ProfileWriteError
+from unit.profiles.maker import Maker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).parents[2]
+PROFILE = encode(Maker().profile())
 
 
 @pytest.fixture(scope="module")
@@ -49,36 +52,36 @@ def run(*command: Path | str, preexec_fn: Callable[[], None] | None = None) -> s
 
 
 def test_what_a_process_left_gets_its_files(keeper: Path, tmp_path: Path) -> None:
-    assert run(keeper, tmp_path / "journal") == "done\n0"
+    assert run(keeper, tmp_path / "journal", PROFILE.decode()) == "done\n0"
     (tmp_path / "launch-000004.json").write_text("already there")
     assert journal.empty(tmp_path) == (1, None)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
-        "launch-000002.json": "2" * 100000,
+        "launch-000002.json": PROFILE.decode() + 100000 * " ",
         "launch-000004.json": "already there",
     }
     assert journal.empty(tmp_path) == (0, None)
 
 
 def test_room_is_used_again_by_many_threads(keeper: Path, tmp_path: Path) -> None:
-    assert run(keeper, tmp_path / "journal", "many") == "done\n0"
+    assert run(keeper, tmp_path / "journal", PROFILE.decode(), "many") == "done\n0"
 
 
 def test_without_room_there_is_no_journal_and_no_signal(keeper: Path, tmp_path: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
-    assert run(keeper, tmp_path / "journal", preexec_fn=limit) == "no journal\n1"
+    assert run(keeper, tmp_path / "journal", PROFILE.decode(), preexec_fn=limit) == "no journal\n1"
     assert not list(tmp_path.iterdir())
 
 
 def test_what_was_not_dropped_stays(keeper: Path, tmp_path: Path) -> None:
-    assert run(keeper, tmp_path / "journal", "rest") == "done\n0"
+    assert run(keeper, tmp_path / "journal", PROFILE.decode(), "rest") == "done\n0"
     # Of the other nothing can be made.
     for written in (1, 0):
         left = f"1 launch in {tmp_path}/journal cannot be recovered, since that file is damaged"
         assert journal.empty(tmp_path) == (written, f"{left}; remove it to go on without.")
     assert {path.name for path in tmp_path.iterdir()} == {"journal", "launch-000007.json"}
-    assert (tmp_path / "launch-000007.json").read_text() == "7"
+    assert (tmp_path / "launch-000007.json").read_bytes() == PROFILE
 
 
 def test_journal_of_another_version_is_left(tmp_path: Path) -> None:
@@ -151,8 +154,11 @@ def test_profile_of_which_parts_are_missing_gets_no_file(tmp_path: Path) -> None
         b'{"format": "cuvein launch',
         b'{"format": "' + bytes(50) + b'"}',
         b'{"a": "\xff"}',
+        b"{}",
+        b"7",
+        PROFILE.replace(b'"version":', b'"edition":'),
     ):
-        (tmp_path / "journal").write_bytes(packed(damaged, b"{}"))
+        (tmp_path / "journal").write_bytes(packed(damaged, PROFILE))
         written, left = journal.empty(tmp_path)
         assert written == 1
         assert left is not None
@@ -163,7 +169,7 @@ def test_profile_of_which_parts_are_missing_gets_no_file(tmp_path: Path) -> None
 
 def test_journal_of_absurd_size_is_not_read_whole(tmp_path: Path) -> None:
     with (tmp_path / "journal").open("wb") as file:
-        file.write(packed(b"{}"))
+        file.write(packed(PROFILE))
         file.truncate(1 << 40)
     assert journal.empty(tmp_path) == (1, None)
     assert [path.name for path in tmp_path.iterdir()] == ["launch-000001.json"]
@@ -179,7 +185,7 @@ def test_what_is_no_file_is_left(tmp_path: Path) -> None:
 
 
 def test_journal_that_cannot_be_read_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "journal").write_bytes(packed(b"{}"))
+    (tmp_path / "journal").write_bytes(packed(PROFILE))
 
     def refuse(path: Path, *_: object) -> None:
         raise PermissionError(errno.EACCES, "not permitted", str(path))
@@ -194,7 +200,7 @@ def test_journal_that_cannot_be_read_is_told_of(tmp_path: Path, monkeypatch: pyt
 def test_journal_that_cannot_be_removed_is_left(
     keeper: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run(keeper, tmp_path / "journal") == "done\n0"
+    assert run(keeper, tmp_path / "journal", PROFILE.decode()) == "done\n0"
 
     def refuse(path: Path, **_: object) -> None:
         raise PermissionError(errno.EPERM, "not permitted", str(path))
@@ -230,7 +236,7 @@ def test_launches_of_what_still_runs_are_said_to_be_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     describe_process(tmp_path, os.getpid())
-    (tmp_path / "journal").write_bytes(packed(b"{}", b"{}"))
+    (tmp_path / "journal").write_bytes(packed(PROFILE, PROFILE))
     (tmp_path / "launch-000001.json").write_text("already there")
     assert profiles_at([tmp_path]) == [tmp_path / "launch-000001.json"]
     assert f"1 launch in {tmp_path}/journal left out" in " ".join(capsys.readouterr().err.split())
@@ -243,7 +249,7 @@ def test_a_run_that_was_killed_counts_them(keeper: Path, tmp_path: Path) -> None
     folder = tmp_path / "process-4194305"  # more than the system gives out
     folder.mkdir()
     describe_process(folder, 4194305)
-    assert run(keeper, folder / "journal") == "done\n0"
+    assert run(keeper, folder / "journal", PROFILE.decode()) == "done\n0"
     found = outcome.read(tmp_path)
     assert [path.name for path in found.processes[0].profiles] == ["launch-000002.json", "launch-000004.json"]
     assert len(found.cut_off) == 1
@@ -256,13 +262,13 @@ def test_process_of_which_nothing_is_known_but_that_it_has_ended(
     folder = tmp_path / "process-4194305"
     folder.mkdir()
     (folder / "process.json").write_text(content)
-    (folder / "journal").write_bytes(packed(b"{}"))
+    (folder / "journal").write_bytes(packed(PROFILE))
     found = outcome.read(tmp_path)
     assert [sentence for sentence in found.unreadable if "journal" in sentence] == []
     assert len(found.unreadable) == 1
-    assert (folder / "launch-000001.json").read_text() == "{}"
+    assert (folder / "launch-000001.json").read_bytes() == PROFILE
     (folder / "launch-000001.json").unlink()
-    (folder / "journal").write_bytes(packed(b"{}"))
+    (folder / "journal").write_bytes(packed(PROFILE))
     assert profiles_at([tmp_path]) == [folder / "launch-000001.json"]
     assert "1 profile that had no file yet written" in capsys.readouterr().err
     assert not (folder / "journal").exists()
@@ -277,7 +283,7 @@ def test_journal_without_process_is_said_to_be_left_out(
     ):
         folder.mkdir()
         (folder / "process.json").write_text("{")
-        (folder / "journal").write_bytes(packed(b"{}", b"{}"))
+        (folder / "journal").write_bytes(packed(PROFILE, PROFILE))
         (folder / "launch-000001.json").write_text("{}")
         found = find_profiles([folder])
         assert found.profiles == [folder / "launch-000001.json"]
@@ -337,7 +343,7 @@ def test_run_tells_of_what_is_left_in_a_journal(tmp_path: Path) -> None:
     folder = tmp_path / "process-4194305"
     folder.mkdir()
     describe_process(folder, 4194305)
-    (folder / "journal").write_bytes(packed(b"{}", b"{"))
+    (folder / "journal").write_bytes(packed(PROFILE, b"{"))
     found = outcome.read(tmp_path)
     assert found.profiles == 1
     (sentence,) = found.unreadable

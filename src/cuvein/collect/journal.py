@@ -6,9 +6,8 @@ import struct
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
-from cuvein.profile.errors import ProfileWriteError, reason
+from cuvein.profile.errors import ProfileReadError, ProfileWriteError, reason
+from cuvein.profile.reading import decode
 from cuvein.profile.writing import replace_file
 
 if TYPE_CHECKING:
@@ -123,14 +122,13 @@ def _content(journal: Path, version: bytes | None = _MAGIC) -> bytes | None:
 
 
 def _whole(profile: bytes) -> bytes | None:
-    """Return the profile; ``None`` where parts are missing, since one such file makes a folder unreadable.
+    """Return the profile; ``None`` where it is none, since one such file makes a folder unreadable.
 
     When a machine loses power, pages of the journal may not be on its disk.
     """
     try:
-        # What it passes over it does not look at, and a reader refuses text that is not UTF-8.
-        msgspec.json.decode(profile.decode(), type=msgspec.Raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        decode(profile)
+    except ProfileReadError:
         return None
     return profile
 
