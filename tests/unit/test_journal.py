@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cuvein.cli.paths import find_profiles, profiles_at
+from cuvein.cli.paths import find_profiles
 from cuvein.collect import journal, outcome
 from cuvein.profile import encode
 from cuvein.profile.errors import ProfileWriteError
@@ -238,10 +238,10 @@ def test_launches_of_what_still_runs_are_said_to_be_left_out(
     describe_process(tmp_path, os.getpid())
     (tmp_path / "journal").write_bytes(packed(PROFILE, PROFILE))
     (tmp_path / "launch-000001.json").write_text("already there")
-    assert profiles_at([tmp_path]) == [tmp_path / "launch-000001.json"]
+    assert find_profiles([tmp_path]).profiles == [tmp_path / "launch-000001.json"]
     assert f"1 launch in {tmp_path}/journal left out" in " ".join(capsys.readouterr().err.split())
     describe_process(tmp_path, 4194305)
-    assert len(profiles_at([tmp_path])) == 2
+    assert len(find_profiles([tmp_path]).profiles) == 2
     assert "left out" not in capsys.readouterr().err
 
 
@@ -269,7 +269,7 @@ def test_process_of_which_nothing_is_known_but_that_it_has_ended(
     assert (folder / "launch-000001.json").read_bytes() == PROFILE
     (folder / "launch-000001.json").unlink()
     (folder / "journal").write_bytes(packed(PROFILE))
-    assert profiles_at([tmp_path]) == [folder / "launch-000001.json"]
+    assert find_profiles([tmp_path]).profiles == [folder / "launch-000001.json"]
     assert "1 profile that had no file yet written" in capsys.readouterr().err
     assert not (folder / "journal").exists()
 

@@ -11,7 +11,7 @@ import typer
 
 from cuvein.cli import messages
 from cuvein.cli.paths import Paths
-from cuvein.cli.report import chosen
+from cuvein.cli.report import Chosen
 from cuvein.report.html import write_report
 
 __all__ = ["open_report"]
@@ -44,10 +44,12 @@ def open_report(
     The page is one file that needs no network; it can be sent to somebody else.
     """
     file = output or _place(paths)
-    write_report(chosen(paths, None, None), paths, file, roots=source_root or ())
+    profiles = Chosen(paths)
+    write_report(profiles, paths, file, roots=source_root or ())
     messages.say(f"the report is {file}")
     if not webbrowser.open(file.absolute().as_uri()):
         messages.say("there is no browser here; open the file where there is one")
+    raise typer.Exit(int(profiles.status()))
 
 
 def _place(paths: list[Path]) -> Path:

@@ -16,7 +16,7 @@ from cuvein.collect.errors import CuveinError, Status
 from cuvein.profile.errors import ProfileReadError, ProfileWriteError, reason
 from cuvein.profile.reading import PROCESS_FILE, find, read_process
 
-__all__ = ["Found", "Paths", "find_profiles", "profiles_at"]
+__all__ = ["Found", "Paths", "find_profiles"]
 
 Paths = Annotated[
     list[Path],
@@ -58,11 +58,6 @@ def find_profiles(paths: list[Path]) -> Found:
         for profile in _find(path):
             files.setdefault(os.path.realpath(profile), profile)
     return Found(list(files.values()), some_left_out)
-
-
-def profiles_at(paths: list[Path]) -> list[Path]:
-    """Return the launch profiles that `find_profiles` finds; errors as there."""
-    return find_profiles(paths).profiles
 
 
 def _walk(path: Path) -> tuple[list[Path], list[OSError]]:

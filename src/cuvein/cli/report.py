@@ -10,8 +10,8 @@ from typing import Annotated, TypedDict
 
 import typer
 
-from cuvein.cli import output
-from cuvein.cli.paths import Paths, profiles_at
+from cuvein.cli import messages, output
+from cuvein.cli.paths import Paths, find_profiles
 from cuvein.cli.views import View, view
 from cuvein.collect.errors import CuveinError, Status
 from cuvein.findings.locating import LinesBeside
@@ -25,7 +25,7 @@ from cuvein.report.listing import Listing
 from cuvein.report.terminal import TerminalReport
 from cuvein.source import Locator
 
-__all__ = ["Format", "chosen", "make", "plain", "report"]
+__all__ = ["Chosen", "Format", "make", "plain", "report"]
 
 
 class Format(str, enum.Enum):
@@ -73,7 +73,8 @@ def report(
     """Show where the bytes of each kernel come from and which instructions touch them.
 
     Launches of the same kernel are added up. Colours are left out where the output is no terminal or NO_COLOR
-    is set.
+    is set. What is there is shown; the exit status is 121 when a profile is incomplete or launches were left
+    out.
     """
     if source_root and html is None and by is not View.LINE:
         raise typer.BadParameter(
@@ -86,8 +87,9 @@ def report(
             raise typer.BadParameter(
                 f"{unused} is of no use with --html, which writes the page for the browser; leave one out."
             )
-        write_report(chosen(paths, kernel, launch), paths, html, roots=source_root or ())
-        return
+        profiles = Chosen(paths, kernel, launch)
+        write_report(profiles, paths, html, roots=source_root or ())
+        raise typer.Exit(int(profiles.status()))
     if by is View.KERNEL:
         made = make(paths, format, top)
     elif by is View.FINDING:
@@ -95,7 +97,9 @@ def report(
     else:
         listing = Listing(**_appearance(), top=top) if format is Format.TEXT else None
         made = view(by, listing, paths, roots=source_root or (), check=True)
-    output.send(made.render(chosen(paths, kernel, launch)))
+    profiles = Chosen(paths, kernel, launch)
+    output.send(made.render(profiles))
+    raise typer.Exit(int(profiles.status()))
 
 
 def make(paths: list[Path], format: Format, top: int) -> Report:  # noqa: A002
@@ -128,33 +132,55 @@ def _appearance() -> _Appearance:
     return {"width": output.width(), "colour": output.coloured(), "unicode": unicode}
 
 
-def chosen(paths: list[Path], kernel: str | None, launches: list[int] | None) -> Iterator[LaunchProfile]:
-    """Read the profiles that paths, a pattern and launch numbers choose; an error when there is none."""
-    try:
-        expression = re.compile(kernel) if kernel is not None else None
-    except re.error as error:
-        raise typer.BadParameter(f"--kernel: {error}") from None
-    return _chosen(profiles_at(paths), expression, launches)
+class Chosen:
+    """The profiles that paths, a pattern and launch numbers choose, read as they are asked for.
 
+    Raises
+    ------
+    CuveinError
+        When there is none; at the end of the reading when none matches.
+    """
 
-def _chosen(
-    files: list[Path], expression: re.Pattern[str] | None, launches: list[int] | None
-) -> Iterator[LaunchProfile]:
-    seen: dict[str, None] = {}
-    count = 0
-    for profile in read_all(*files):
-        name = profile.launch.kernel
-        seen[f"{profile.launch.sequence}: {name.name}"] = None
-        if launches and profile.launch.sequence not in launches:
-            continue
-        if expression and not (expression.search(name.name) or expression.search(name.mangled)):
-            continue
-        count += 1
-        yield profile
-    if not count:
-        listed = list(seen)[:20]
-        more = f" and {len(seen) - len(listed)} more" if len(seen) > len(listed) else ""
-        raise CuveinError(
-            Status.NOTHING_PROFILED,
-            f"no launch matches; the profiles hold these launches: {'; '.join(listed)}{more}",
-        )
+    def __init__(
+        self, paths: list[Path], kernel: str | None = None, launches: list[int] | None = None
+    ) -> None:
+        try:
+            self._expression = re.compile(kernel) if kernel is not None else None
+        except re.error as error:
+            raise typer.BadParameter(f"--kernel: {error}") from None
+        self._launches = launches
+        self._found = find_profiles(paths)
+        self._incomplete: list[tuple[int, str]] = []
+
+    def __iter__(self) -> Iterator[LaunchProfile]:
+        """Read them, once."""
+        seen: dict[str, None] = {}
+        count = 0
+        for profile in read_all(*self._found.profiles):
+            name, sequence = profile.launch.kernel, profile.launch.sequence
+            seen[f"{sequence}: {name.name}"] = None
+            if self._launches and sequence not in self._launches:
+                continue
+            if self._expression and not any(map(self._expression.search, (name.name, name.mangled))):
+                continue
+            count += 1
+            if profile.incomplete is not None:
+                self._incomplete.append((sequence, profile.incomplete))
+            yield profile
+        if not count:
+            listed = list(seen)[:20]
+            more = f" and {len(seen) - len(listed)} more" if len(seen) > len(listed) else ""
+            raise CuveinError(
+                Status.NOTHING_PROFILED,
+                f"no launch matches; the profiles hold these launches: {'; '.join(listed)}{more}",
+            )
+
+    def status(self) -> Status:
+        """Warn where something is missing of what was read, and return the exit status that says so."""
+        if self._incomplete:
+            sequence, sentence = self._incomplete[0]
+            messages.warn(f"incomplete: launch {sequence}: {sentence}")
+            if more := len(self._incomplete) - 1:
+                messages.warn(f"incomplete: {more} more")
+        missing = self._incomplete or self._found.some_left_out
+        return Status.INCOMPLETE if missing else Status.OK
