@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.util
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -95,20 +95,6 @@ NUMBERS = {
 FILES = {"Path", "new_file", "added_to", "kept"}
 
 
-def options() -> list[tuple[str, str, str]]:
-    """Give module, option and type of each option that takes a value, going by the scripts' sources."""
-    return [
-        (".".join(path.relative_to(BENCHMARKS).with_suffix("").parts), option, kind)
-        for path in [*(BENCHMARKS / name for name in SCRIPTS), BENCHMARKS / "micro" / "__main__.py"]
-        for option, kind in re.findall(r'"(--[\w-]+)",\s*type=(\w+)', path.read_text())
-    ]
-
-
-def numeric_options() -> list[tuple[str, str]]:
-    # What reads no file name and no choice reads a number.
-    return [(module, option) for module, option, kind in options() if kind not in FILES]
-
-
 def load(module: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Load a script; not by its name, which another module may have."""
     path = (BENCHMARKS / Path(*module.split("."))).with_suffix(".py")
@@ -117,6 +103,41 @@ def load(module: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setitem(sys.modules, "benchmark", loaded)
     spec.loader.exec_module(loaded)
     return loaded
+
+
+class ParsingError(Exception):
+    """A script has come to where it reads its command line."""
+
+
+def parser_of(module: str) -> argparse.ArgumentParser:
+    """Return the parser that a script would read its command line with."""
+
+    def stop(parser: argparse.ArgumentParser, *_: object) -> None:
+        raise ParsingError(parser)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(argparse.ArgumentParser, "parse_args", stop)
+        loaded = load(module, patch)
+        with pytest.raises(ParsingError) as parsing:
+            loaded.main()
+    (parser,) = parsing.value.args
+    return parser
+
+
+@functools.cache
+def options() -> list[tuple[str, str, str]]:
+    """Give module, option and type of each option that takes a value, by the name of what makes the type."""
+    return [
+        (module, action.option_strings[-1], action.type.__qualname__.partition(".")[0])
+        for module in [*(name.removesuffix(".py") for name in SCRIPTS), "micro.__main__"]
+        for action in parser_of(module)._actions
+        if action.option_strings and action.type is not None
+    ]
+
+
+def numeric_options() -> list[tuple[str, str]]:
+    # What reads no file name and no choice reads a number.
+    return [(module, option) for module, option, kind in options() if kind not in FILES]
 
 
 def refusal(loaded: ModuleType, *words: str, capsys: pytest.CaptureFixture[str]) -> str:
