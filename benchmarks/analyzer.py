@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 
 from command_line import natural, new_file, whole
+from cuvein.collect.configuration import MOST_WORKERS
 from cuvein.native import Engine
 from cuvein.profile import decode
 from cuvein.trace.builder import make_launch, make_process
@@ -79,7 +80,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=whole(1000), default=4_000_000, help="of the longest stream")
     parser.add_argument("--repetitions", type=natural, default=5)
-    parser.add_argument("--workers", type=natural, nargs="+", help="default: 1 and 2")
+    parser.add_argument("--workers", type=whole(1, MOST_WORKERS), nargs="+", help="default: 1 and 2")
     parser.add_argument("--output", type=new_file, help="write the JSON to this file too")
     arguments = parser.parse_args()
     processors = sorted(os.sched_getaffinity(0))

@@ -32,16 +32,17 @@ __all__ = [
 LONGEST = 1_000_000
 
 
-def whole(least: int) -> Callable[[str], int]:
-    """Make a ``type`` of option that takes whole numbers from ``least`` up."""
+def whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    """Make a ``type`` of option that takes whole numbers from ``least`` up, or up to ``most``."""
 
     def read(text: str) -> int:
         try:
             number = int(text)
         except ValueError:
             number = least - 1
-        if number < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} up")
+        if number < least or (most is not None and number > most):
+            until = "up" if most is None else f"to {most}"
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} {until}")
         return number
 
     return read

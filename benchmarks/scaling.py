@@ -34,6 +34,7 @@ import numpy as np
 import gpu_scaling
 import processors
 from command_line import added_to, natural, whole
+from cuvein.collect.configuration import MOST_WORKERS
 from cuvein.native import Engine, TraceReader, TraceWriter, replay
 from cuvein.profile import decode
 from cuvein.trace.builder import make_launch, make_process
@@ -358,7 +359,10 @@ def main() -> None:
     parser.add_argument("--records", type=whole(1000), default=8_000_000, help="records of a trace")
     parser.add_argument("--repetitions", type=natural, default=3)
     parser.add_argument(
-        "--workers", type=natural, nargs="+", help="default: 1, 2, 4, 8, 16, no more than processors"
+        "--workers",
+        type=whole(1, MOST_WORKERS),
+        nargs="+",
+        help="default: 1, 2, 4, 8, 16, no more than processors",
     )
     parser.add_argument("--explain", action="store_true", help="say where the time goes")
     parser.add_argument("--output", type=added_to, help="default without --workers: results/scaling.json")

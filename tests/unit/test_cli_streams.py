@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from cuvein.collect import output, process, replay
+from cuvein.collect.configuration import MOST_WORKERS
 from cuvein.profile import ProfileWriteError
 from cuvein.trace import Recorder, TraceWriter, make_launch, make_process
 
@@ -99,10 +100,13 @@ def test_name_that_no_file_can_have_is_123(tmp_path: Path, words: str) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_more_workers_than_any_machine_has_are_refused(trace: Path) -> None:
-    done = cuvein("analyze run.cvt --workers 1000000", trace.parent)
+@pytest.mark.parametrize("words", ["analyze run.cvt", "run -- true"])
+def test_more_workers_than_are_of_use_are_refused(words: str, trace: Path) -> None:
+    command, rest = words.split(" ", 1)
+    done = cuvein(f"{command} --workers {MOST_WORKERS + 1} {rest}", trace.parent)
     assert done.returncode == 2
-    assert "--workers" in done.stderr
+    said = " ".join(done.stderr.replace("│", "").split())
+    assert f"give at most {MOST_WORKERS}, or 0 for one a processor" in said
 
 
 @pytest.mark.parametrize("module", ["cuvein.cli.application", "cuvein.cli.report", "cuvein.findings"])

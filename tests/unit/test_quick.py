@@ -13,6 +13,7 @@ from typer.main import get_command
 from cuvein.cli import quick, run
 from cuvein.cli.application import build
 from cuvein.cli.running import Options
+from cuvein.collect.configuration import MOST_WORKERS
 
 PROGRAM = ["--", "app", "--force", "x"]
 PLAIN = [
@@ -22,7 +23,7 @@ PLAIN = [
     ["--kernel-name", "regex:a=b", "--exclude-kernel-name=-c", "--launch-skip", "3", "--launch-count=1"],
     ["--nvtx-include", "a", "--nvtx-include", "b", "--source-root", "x", "--source-root=y"],
     ["--trace", "t", "--no-profile", "--call-sites", "--merge-launches", "--profile-from-start", "off"],
-    ["--source", "embed", "--workers", "1024", "--ring-size", "65536", "--shadow-size", "4194304"],
+    ["--source", "embed", "--workers", "16", "--ring-size", "65536", "--shadow-size", "4194304"],
     ["--engine", "host", "--engine", "auto"],
 ]
 
@@ -62,7 +63,7 @@ def test_options_are_the_same() -> None:
     [
         ("--launch-skip", 0, 2**63 - 1),
         ("--launch-count", 1, 2**63 - 1),
-        ("--workers", 0, 1024),
+        ("--workers", 0, MOST_WORKERS),
         ("--ring-size", 0, 1 << 16),
         ("--shadow-size", 0, 1 << 22),
     ],

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from cuvein.cli import messages, progress
+from cuvein.cli.workers import useful
 from cuvein.collect import output as folders
-from cuvein.collect.configuration import MOST_WORKERS
 from cuvein.collect.errors import CuveinError, Status
 from cuvein.collect.replay import Replay, replay
 
@@ -33,7 +33,7 @@ def analyze(
         ),
     ] = None,
     workers: Annotated[
-        int, typer.Option(min=0, max=MOST_WORKERS, help="Threads to use; 0: one a processor.")
+        int, typer.Option(min=0, callback=useful, help="Threads to use; 0: one a processor.")
     ] = 0,
     force: Annotated[
         bool, typer.Option("--force", "-f", help="Replace the profiles that are in the folder.")

@@ -9,7 +9,7 @@ import typer
 
 from cuvein.cli import running
 from cuvein.cli.running import LARGEST, LARGEST_RING, LARGEST_SHADOW, Engine, Options, Source, Switch
-from cuvein.collect.configuration import MOST_WORKERS
+from cuvein.cli.workers import useful
 
 __all__ = ["run"]
 
@@ -159,7 +159,7 @@ def run(
         int,
         typer.Option(
             min=0,
-            max=MOST_WORKERS,
+            callback=useful,
             help="Threads that analyse the accesses; 0: one a processor.",
             rich_help_panel=_ENGINE,
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from cuvein.collect import installation
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_WORKERS", "Selection", "make", "write"]
 
-MOST_WORKERS = 1024
+# More than there are processors bring nothing, and each takes some 8 MB before the first access.
+MOST_WORKERS = max(16, 4 * len(os.sched_getaffinity(0)))
 
 
 class Selection(NamedTuple):
