@@ -39,22 +39,21 @@ _DIFFERENCES: dict[tuple[str, str, str], str] = {
 # By program.
 OVERHEAD: dict[str, str] = {
     "rodinia/lud": "382 launches, many of one block or few: few warps do not hide how long the analysis of "
-    "an access takes, 2.3 to 3 us of a warp alone (`gpu-engine.json`, `one_warp`)",
-    "rodinia/nw": "255 launches of at most 128 warps: as `rodinia/lud`; the host has nothing to wait for "
-    "(`launch-host.json`)",
-    "rodinia/srad_v1": "502 launches: at 5f1da39 half of what they take longer went to kernels, nearly half "
-    "to counts that leave the GPU (`launch-phases.json`); the host has nothing to wait for "
-    "(`launch-host.json`)",
-    "rodinia/streamcluster": "1,432 launches of 16 blocks, each waited for: kernels; the host's part was "
-    "0.1 s at e581643 (`launch-host.json`)",
-    "rodinia/gaussian": "2,046 launches, each waited for: kernels, and counts that leave the GPU; the host's "
-    "part was 0.05 s at e581643 (`launch-host.json`)",
+    "an access takes, 2.3 to 3 us of a warp alone (`gpu-engine.json`, `one_warp`); of 1.5 s kernels take "
+    "1.1, their ends 0.1 (`launch-ends.json`)",
+    "rodinia/nw": "255 launches of at most 128 warps: as `rodinia/lud`; of 0.58 s kernels take 0.22, their "
+    "ends 0.10 (`launch-ends.json`)",
+    "rodinia/srad_v1": "502 launches: of 0.69 s kernels take 0.26, their ends 0.13 (`launch-ends.json`)",
+    "rodinia/streamcluster": "1,432 launches of 16 blocks, each waited for: of 2.0 s kernels take 1.1, their "
+    "ends 0.2 (`launch-ends.json`)",
+    "rodinia/gaussian": "2,046 launches, each waited for: of 0.73 s kernels take 0.24, their ends 0.16 "
+    "(`launch-ends.json`)",
     "xsbench/XSBench": "one kernel makes nearly all of its accesses, most by parts of warps: 8 ns each at "
     "20d7355, 2.2 s; 1.9 where they are not counted, 1.0 where they are not exchanged either "
     "(`program-kernels.json`)",
     "llm.c/train_gpt2_fp32": "864 M accesses in 2,666 launches: cuBLAS's kernels, which the backward "
     "products and attention call, take 17 to 18 times as long as with empty callbacks, llm.c's own 1.3 to "
-    "3.3 times (`llm-parts.json`, 20d7355): they copy asynchronously. At deb6ada it took 16.4 s",
+    "3.3 times (`llm-parts.json`, 20d7355): they copy asynchronously",
 }
 
 
