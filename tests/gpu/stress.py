@@ -24,7 +24,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -180,7 +180,11 @@ def main() -> int:
             shutil.rmtree(folder, ignore_errors=True)
 
     with ThreadPoolExecutor(arguments.workers) as pool:
-        for done in [pool.submit(work) for _ in range(arguments.workers)]:
+        running = [pool.submit(work) for _ in range(arguments.workers)]
+        # A signal that another thread takes is seen to when this one wakes up.
+        while wait(running, timeout=1).not_done:
+            pass
+        for done in running:
             done.result()
     shutil.rmtree(temporary, ignore_errors=True)
     print(summary())
