@@ -66,7 +66,13 @@ COMPARISONS = (
         "device memory more than before, after a tenth and after all",
         "tests/gpu/kernels/many_launches.cu",
         ("FILE", "COUNT"),
-        {**ENGINES, "gpu, merged": ["--engine", "gpu", "--merge-launches"]},
+        {
+            "plain": None,
+            "auto": ["--engine", "auto"],
+            "gpu": ["--engine", "gpu"],
+            "host": ["--engine", "host"],
+            "gpu, merged": ["--engine", "gpu", "--merge-launches"],
+        },
     ),
     Comparison(
         "unselected",
@@ -202,16 +208,18 @@ def judge(document: dict[str, Any]) -> list[str]:
     """Say whether the goals are met."""
     sentences = []
     launches = document.get("launches", {}).get("ways", {})
-    if all("seconds" in launches.get(way, {}) for way in ("plain", "gpu")):
-        times = launches["gpu"]["numbers"][0] / launches["plain"]["numbers"][0]
-        program = launches["gpu"]["times"]
+    for way, what in (("gpu", ""), ("auto", ", engine auto")):
+        if not all("seconds" in launches.get(name, {}) for name in ("plain", way)):
+            continue
+        times = launches[way]["numbers"][0] / launches["plain"]["numbers"][0]
+        program = launches[way]["times"]
         sentences.append(
-            f"{document['count']} launches: {times:.1f} x their time, {program:.2f} x the program "
+            f"{document['count']} launches{what}: {times:.1f} x their time, {program:.2f} x the program "
             f"(goal: {GOAL_LAUNCHES:g}): {'met' if program <= GOAL_LAUNCHES else 'MISSED'}"
         )
-        early, late = launches["gpu"]["numbers"][1:3]
+        early, late = launches[way]["numbers"][1:3]
         sentences.append(
-            f"device memory: {early:g} MiB after a tenth of them, {late:g} after all: "
+            f"device memory{what}: {early:g} MiB after a tenth of them, {late:g} after all: "
             f"{'flat' if late <= early else 'MISSED: it grows'}"
         )
     unselected = document.get("unselected", {}).get("ways", {})

@@ -2,11 +2,16 @@
 
 #include <signal.h>
 
+#include <chrono>
 #include <system_error>
 #include <utility>
 
 namespace cuvein {
 namespace {
+
+constexpr std::chrono::milliseconds kDoze{1};
+constexpr int kDozes = 20;
+constexpr size_t kManyWaiting = 32;
 
 // The program's signals are for the program's threads.
 template <typename Start>
@@ -43,14 +48,21 @@ bool Background::hand_over(Task* task) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (waiting_.size() >= most_waiting_) return false;
-    if (threads_.size() < most_threads_ && waiting_.size() + running_.size() >= threads_.size() &&
+    const bool needed = needs_thread();
+    if (needed && threads_.size() < most_threads_ && waiting_.size() + running_.size() >= threads_.size() &&
         !start_without_signals([this] { threads_.emplace_back([this] { run(); }); }) && threads_.empty())
       return false;
     waiting_.push_back(std::move(*task));
     ++added_;
+    if (!needed) return true;
   }
   work_.notify_one();
   return true;
+}
+
+// When one more task waits. Those that run may take long, so only who dozes is relied upon.
+bool Background::needs_thread() const {
+  return dozing_ == 0 || waiting_.size() % kManyWaiting == kManyWaiting - 1;
 }
 
 uint64_t Background::oldest() const {
@@ -78,9 +90,16 @@ void Background::do_first(std::unique_lock<std::mutex>* lock) {
   done_.notify_all();
 }
 
+void Background::doze(std::unique_lock<std::mutex>* lock) {
+  ++dozing_;
+  for (int i = 0; i < kDozes && waiting_.empty() && !stopping_; ++i) work_.wait_for(*lock, kDoze);
+  --dozing_;
+}
+
 void Background::run() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
+    if (waiting_.empty()) doze(&lock);
     work_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
     do_first(&lock);

@@ -48,7 +48,9 @@ Config from_json(const nlohmann::json& document) {
   const std::string engine = text(document, "engine");
   config.analyse = engine != "none";
   // Records are what a trace is made of, and the GPU engine makes none.
-  config.gpu = engine == "gpu" && config.trace.empty() && !config.output.empty();
+  const bool chooses = engine == "auto";
+  config.gpu = (chooses || engine == "gpu") && config.trace.empty() && !config.output.empty();
+  config.small_on_host = chooses;
   config.shadow_bytes = document.value("shadow_bytes", uint64_t{0});
   config.barrier_order = document.value("barrier_order", false);
   config.empty_patches = document.value("empty_patches", false);

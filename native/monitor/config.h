@@ -16,6 +16,7 @@ struct Config {
   std::string trace;              // trace file of this process; empty: none
   bool analyse = true;            // run the host engine
   bool gpu = false;               // on the GPU, where that can be done exactly
+  bool small_on_host = false;     // but not launches that the host engine is done with sooner
   uint64_t shadow_bytes = 0;      // of device memory that this may take; 0: not said
   bool empty_patches = false;  // load callbacks that do nothing: the floor that overhead is measured against
   unsigned workers = 0;

@@ -21,6 +21,14 @@ constexpr std::chrono::milliseconds kPatience{50};
 
 uint64_t product(const uint32_t (&size)[3]) { return static_cast<uint64_t>(size[0]) * size[1] * size[2]; }
 
+// A warp takes longer to analyse an access on the GPU than to send it away, and to take the engine and to
+// give it back takes longer than all that a small launch does. Many warps do so side by side, which the host
+// engine does not.
+constexpr uint64_t kFewWarps = 4;
+bool is_small(const Launch& launch) {
+  return product(launch.grid) * ((product(launch.block) + 31) / 32) <= kFewWarps;
+}
+
 }  // namespace
 
 // Decides about a launch and tells the patches, which read what they are told also in a launch that is not
@@ -132,7 +140,9 @@ const void* Monitor::observe(const Sanitizer_LaunchData& data, const Sanitizer_G
   }
   context->drain().wake();
   const void* userdata = context->userdata(slot);
-  if (context->gpu() != nullptr) {
+  // What the patches of a graph's kernels are told is the same for all of them.
+  const bool by_size = config_.small_on_host && node == nullptr && is_small(*opened);
+  if (context->gpu() != nullptr && !by_size) {
     std::shared_ptr<GpuEngine> engine;
     Sanitizer_StreamHandle stream = data.hStream;
     if (node == nullptr) {

@@ -105,6 +105,24 @@ def test_many_launches_take_no_more_memory(engine: str, programs: dict[str, str]
     assert int(late) <= int(early) + 8  # MiB
 
 
+@pytest.mark.parametrize(
+    ("program", "asked", "engine"),
+    [
+        (("many_launches", "/dev/null", "10"), "auto", "host"),
+        (("many_launches", "/dev/null", "10"), "gpu", "gpu"),
+        (("accumulate", "3"), "auto", "gpu"),  # 16 warps
+    ],
+)
+def test_the_host_engine_has_small_launches_where_the_choice_is_left_to_cuvein(
+    program: tuple[str, ...], asked: str, engine: str, programs: dict[str, str], tmp_path: Path
+) -> None:
+    run = session.profile(tmp_path, [programs[program[0]], *program[1:]], engine=asked)
+    assert run.outcome.status == 0, str(run.outcome)
+    assert {profile.engine for profile in run.profiles} == {engine}
+    assert {profile.incomplete for profile in run.profiles} == {None}
+    assert run.process.summary.host_engine == []  # nothing to be told
+
+
 def test_thousands_of_launches_may_be_open_at_a_time(
     engine: str, programs: dict[str, str], tmp_path: Path
 ) -> None:

@@ -143,7 +143,8 @@ def run(
         Engine,
         typer.Option(
             help="Where accesses are analysed: by the host, or on the GPU where that is exact (the host does "
-            "the other launches). auto is host for a trace, which needs records, and gpu without.",
+            "the other launches). auto is host for a trace, which needs records, and gpu without, but for "
+            "launches of 4 warps or less, with which the host is done sooner.",
             rich_help_panel=_ENGINE,
         ),
     ] = Engine.AUTO,

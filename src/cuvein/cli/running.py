@@ -138,7 +138,7 @@ def _request(options: Options) -> Request:
             raise MisuseError(f"--source-root: there is no folder {messages.printable(str(folder))}")
     if options.engine is Engine.GPU and options.trace is not None:
         raise MisuseError("--engine gpu makes no records for a trace; leave out one of the two")
-    on_gpu = options.engine is Engine.GPU or (options.engine is Engine.AUTO and options.trace is None)
+    engine = Engine.HOST if options.trace is not None else options.engine
     return Request(
         program=options.command[0],
         arguments=options.command[1:],
@@ -154,7 +154,7 @@ def _request(options: Options) -> Request:
         force=options.force,
         trace=options.trace,
         profile=not options.no_profile,
-        on_gpu=on_gpu,
+        engine=engine.value,
         call_sites=options.call_sites,
         merge_launches=options.merge_launches,
         barrier_order=options.barrier_order is Switch.ON,

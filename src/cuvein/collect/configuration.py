@@ -47,7 +47,7 @@ def make(
     output: Path,
     trace: Path | None,
     profile: bool,
-    on_gpu: bool,
+    engine: str,
     call_sites: bool,
     merge_launches: bool,
     barrier_order: bool,
@@ -70,8 +70,9 @@ def make(
         Trace file, or ``None`` for none.
     profile
         ``False`` records the trace only.
-    on_gpu
-        Analyse on the GPU what can be analysed there exactly.
+    engine
+        ``"gpu"`` analyses there what can be analysed there exactly, ``"host"`` nothing, ``"auto"`` as
+        ``"gpu"`` but for launches of so few warps that the host engine is done sooner.
     call_sites
         Find out where launches and allocations are asked for.
     merge_launches
@@ -97,7 +98,7 @@ def make(
         "output": str(output.absolute()),
         "trace": str(trace.absolute()) if trace else None,
         "root_pid": 0,
-        "engine": ("gpu" if on_gpu else "host") if profile else "none",
+        "engine": engine if profile else "none",
         "workers": workers,
         "kernel_name": selection.kernel_name,
         "exclude_kernel_name": selection.exclude_kernel_name,

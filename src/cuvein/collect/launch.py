@@ -36,8 +36,8 @@ class Request(NamedTuple):
         Trace file to record, or ``None``.
     profile
         ``False`` records the trace only.
-    on_gpu
-        Analyse on the GPU what can be analysed there exactly.
+    engine
+        Where accesses are analysed: see :func:`cuvein.collect.configuration.make`.
     call_sites
         Find out where launches and allocations are asked for.
     merge_launches
@@ -56,7 +56,7 @@ class Request(NamedTuple):
     force: bool = False
     trace: Path | None = None
     profile: bool = True
-    on_gpu: bool = False
+    engine: str = "host"
     call_sites: bool = False
     merge_launches: bool = False
     barrier_order: bool = False
@@ -123,7 +123,7 @@ def launch(
                     output=folder,
                     trace=request.trace,
                     profile=request.profile,
-                    on_gpu=request.on_gpu,
+                    engine=request.engine,
                     call_sites=request.call_sites,
                     merge_launches=request.merge_launches,
                     barrier_order=request.barrier_order,

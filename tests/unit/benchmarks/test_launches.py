@@ -84,9 +84,10 @@ def test_memory_that_grows_and_slow_launches_are_missed_goals():
 
     document = {
         "count": 10,
-        "launches": ways(plain=[1.0, 0, 0], gpu=[9.0, 7, 8]),
+        "launches": ways(plain=[1.0, 0, 0], auto=[4.0, 7, 8], gpu=[9.0, 7, 8]),
         "unselected": ways(plain=[1.0], gpu=[1.2]),
     }
     said = launches.judge(document)
-    assert len(said) == 3
+    assert len(said) == 5
+    assert said[2].startswith("10 launches, engine auto: 4.0 x their time, 5.00 x the program")
     assert all("MISSED" in sentence for sentence in said)

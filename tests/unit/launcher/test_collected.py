@@ -175,14 +175,14 @@ def test_options_reach_the_monitor(cuvein: Cuvein) -> None:
     assert seen["output"] == str(cuvein.folder / "out")
     assert (seen["launch_skip"], seen["launch_count"], seen["profile_from_start"]) == (2, 5, False)
     assert (seen["nvtx_include"], seen["workers"], seen["ring_bytes"]) == (["a", "b"], 3, 8 << 20)
-    assert (seen["engine"], seen["trace"], seen["kernel_name"]) == ("gpu", None, None)
+    assert (seen["engine"], seen["trace"], seen["kernel_name"]) == ("auto", None, None)
 
 
 @pytest.mark.parametrize(
     ("words", "engine"),
     [
-        ([], "gpu"),
-        (["--engine", "auto"], "gpu"),
+        ([], "auto"),
+        (["--engine", "auto"], "auto"),
         (["--engine", "gpu"], "gpu"),
         (["--engine", "host"], "host"),
         (["--trace", "t"], "host"),
